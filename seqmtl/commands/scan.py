@@ -148,9 +148,12 @@ class Scan(_options.Relatives, _options.Threads):
         for name, message in sites.unsupported(file_format).items():
             if getattr(self, name) is not None:
                 raise UsageError(message)
+        if not sites.is_stranded:
+            self.refuse(("strand",), "does not apply: k-mers of both strands give one score")
         if file_format not in ("bigwig", "bedgraph", "all"):
             self.refuse(("track_value",), "is for bigWig and bedGraph; leave it out")
-        return ScanPlan(sites, self.genome, outputs, file_format, self.strand, self.track_value)
+        strand = self.strand if sites.is_stranded else "+"
+        return ScanPlan(sites, self.genome, outputs, file_format, strand, self.track_value)
 
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
         """Return the output of every organism to scan for."""
@@ -282,6 +285,7 @@ _TEXT = """\
   seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
+  seqmtl scan tf.seqmtl mouse.fa.gz --threshold 1 -o binding.bed.gz
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
 formats, with their suffixes (text formats also .gz):
@@ -301,6 +305,11 @@ coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed). A B
 the site itself: the AG of an acceptor, or the base at offset window // 2 if the training windows
 share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
 takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
+
+A model whose features need no site (spectrum, gapped) scores the window around every base, in time
+that the length of windows does not change. bedGraph and bigWig have all of them, at their middle
+base; other formats have the windows that no overlapping window exceeds. K-mers of both strands give
+one score: the strand is a dot, and bigWig is one file. Windows of mostly N have no score.
 
 A model of seqmtl pair reports donors and acceptors, with probabilities given their partners, in
 OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --boundary-model), or in

@@ -140,6 +140,25 @@ class FeatureDefinition:
         """
         raise SeqmtlError(f"the model must be one of windows of DNA, this has {self}")
 
+    @property
+    def is_stranded(self) -> bool:
+        """Whether a window and its reverse complement may have other features."""
+        return True
+
+    def slide(
+        self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
+    ) -> NDArray[np.float64]:
+        """Return <w, phi(x)> of the window at every base of a sequence.
+
+        See :meth:`KmerCounts.slide`.
+
+        Raises
+        ------
+        SeqmtlError
+            If features need positions.
+        """
+        raise SeqmtlError(f"the features must not need positions, got {self}")
+
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""
         return [self]

@@ -47,6 +47,23 @@ class JointFeatures(FeatureDefinition):
         """Whether all views are position-free."""
         return all(view.is_position_free for view in self.views)
 
+    @property
+    def is_stranded(self) -> bool:
+        """Whether a window and its reverse complement may have other features."""
+        return any(view.is_stranded for view in self.views)
+
+    def slide(
+        self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
+    ) -> NDArray[np.float64]:
+        """Return <w, phi(x)> of the window at every base of a sequence, over all views.
+
+        See :meth:`KmerCounts.slide`.
+        """
+        columns = self.view_columns(length)
+        views = zip(self.flat_views(), columns, strict=True)
+        parts = [view.slide(codes, w[part], length, is_reverse) for view, part in views]
+        return np.sum(parts, axis=0)
+
     def __str__(self) -> str:
         return " + ".join(map(str, self.views))
 

@@ -39,6 +39,7 @@ from seqmtl.sequences import Windows
 DEFAULT_COUNTS = "spectrum:1-6,gapped:8/6"
 TRANSFORMS = ("sqrt", "binary", "counts")
 _HASH_BITS = 22  # as of positional k-mers
+_SUM_BITS = 60  # of sums in whole units
 _ONE_STRAND, _OWN_MIRROR, _BOTH_STRANDS = range(3)
 _VIEW = re.compile(
     r"(?P<kind>spectrum|gapped):(?P<first>\d+)(?P<sign>[-/])?(?P<second>\d+)?"
@@ -255,6 +256,66 @@ class KmerCounts(FeatureDefinition):
                 "read them with read_windows or Windows.from_strings"
             )
         return CountRows(self.count_views(), *self._layout(), data)
+
+    @property
+    def is_stranded(self) -> bool:
+        """Whether a window and its reverse complement may have other features."""
+        return any(view.is_stranded for view in self.count_views())
+
+    def slide(
+        self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
+    ) -> NDArray[np.float64]:
+        """Return <w, phi(x)> of the windows x of so many bases at every base of a sequence.
+
+        The time for a base does not depend on the length of the windows.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8, shape (n,)
+            Letters, see :func:`seqmtl.sequences.encode`.
+        w : ndarray, shape (n_features,)
+            Weights.
+        length : int
+            Bases of a window.
+        is_reverse : bool, default=False
+            Whether windows are read from the other strand.
+
+        Returns
+        -------
+        ndarray of float64, shape (max(0, n - length + 1),)
+            Entry i is the window ``[i, i + length)`` of the forward strand.
+        """
+        from seqmtl.features.kmer_loops import slide_windows
+
+        out = np.zeros(max(0, codes.size - length + 1))
+        if not out.size:
+            return out
+        patterns, _, bits = self._layout()
+        views = self.count_views()
+        n = np.arange(2 * length + 2, dtype=np.float64)
+        by_transform = {"sqrt": np.sqrt(n), "binary": np.minimum(n, 1.0), "counts": n}
+        values = np.array([by_transform[view.transform] for view in views])
+        weights = np.array([view.weight for view in views])
+        squares = np.rint(values**2).astype(np.int64)
+        # the sum of a view is at most the largest weight times the number of its k-mers
+        n_kmers = 2 * length * int(np.bincount(patterns.view).max())
+        largest = float(np.abs(w).max()) * n_kmers or 1.0
+        unit = 2.0 ** (np.ceil(np.log2(largest)) - _SUM_BITS)
+        n_counts = 1 << bits if bits else int(patterns.masks.sum(axis=1).max()) + 1
+        slide_windows(
+            np.ascontiguousarray(codes),
+            is_reverse,
+            length,
+            int(patterns.extent.max()),
+            patterns,
+            (weights, values, squares),
+            bits,
+            np.asarray(w, dtype=np.float64) / unit,
+            unit,
+            np.zeros(n_counts, np.int32),
+            out,
+        )
+        return out[::-1] if is_reverse else out
 
     def n_features(self, length: int = 0) -> int:
         """Return the number of features; the length of the windows does not matter."""

@@ -317,6 +317,16 @@ def _letters_of(code, shifts, masks):
 
 
 @njit
+def _complements(code, span, other):
+    """Set other[l] to the code of the reverse complement of the span letters from base l on."""
+    top = 2 * (span - 1)
+    c = np.int64(0)  # its last letter is the complement of the first
+    for l in range(code.size - 1, -1, -1):
+        c = ((c << 2) | (3 - (code[l] >> top))) & ((np.int64(4) << top) - 1)
+        other[l] = c
+
+
+@njit
 def count_rows(
     codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, scratch, block
 ):
@@ -335,15 +345,11 @@ def count_rows(
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     other = np.empty(length, np.int64)
-    top = 2 * (span - 1)
     q = 0
     for r in range(rows.size):
         i = rows[r]
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
-        c = np.int64(0)  # of the reverse complement: its last letter is the complement of the first
-        for l in range(length - 1, -1, -1):
-            c = ((c << 2) | (3 - (code[l] >> top))) & ((np.int64(4) << top) - 1)
-            other[l] = c
+        _complements(code, span, other)
         indptr[r] = q
         first, square = q, 0.0
         for p in range(extent.size):
@@ -399,3 +405,73 @@ def clean_lengths(codes, starts, length, rows, span, longest):
             n_clean = n_clean + 1 if codes[l] < 4 else 0
             best = max(best, n_clean)
         longest[i] = min(best, span)
+
+
+@njit
+def slide_windows(
+    codes, is_reverse, length, span, patterns, views, n_bits, scaled, unit, counts, out
+):
+    """Add to out[i] the score of the window at base i of a sequence, without an intercept.
+
+    From one window to the next, a k-mer of each pattern leaves and another one enters. Either
+    changes two terms w_u s(n_u), in whole units: sums are exact, and the same in every sequence.
+    ``scaled`` has the weights w in units, and ``counts`` is 0 before and after.
+    """
+    extent, offset, view, strands, shifts, masks = patterns
+    weight, values, squares = views
+    n_windows = codes.size - length + 1
+    code = np.empty(codes.size, np.int64)
+    clean = np.empty(codes.size, np.int64)
+    other = np.empty(codes.size, np.int64)
+    load_codes(codes, 0, is_reverse, codes.size, span, code, clean)
+    _complements(code, span, other)
+    # of the pattern: the k-mer at each base, and that of the other strand; -1 for none
+    kmers = np.empty((2, codes.size), np.int32)
+    totals = np.zeros(n_windows, np.int64)
+    norms = np.zeros(n_windows, np.int64)
+    for p in range(extent.size):
+        v, base, size = view[p], offset[p], extent[p]
+        down = 2 * (span - size)
+        n_here = length - size  # bases from the first k-mer of a window to the last
+        n_kmers = codes.size - size + 1 if n_here >= 0 else 0
+        total = norm = np.int64(0)
+        for l in range(n_kmers):
+            kmers[0, l] = kmers[1, l] = -1
+            if clean[l] >= size:
+                kmer = _letters_of(code[l] >> down, shifts[p], masks[p])
+                complement = np.int64(-1)
+                if strands[p] > 0:
+                    complement = _letters_of(other[l], shifts[p], masks[p])
+                    if strands[p] == 1:
+                        kmer, complement = min(kmer, complement), np.int64(-1)
+                    elif n_bits > 0:
+                        complement = hash_index(p, complement, n_bits)
+                if n_bits > 0:
+                    kmer = hash_index(p, kmer, n_bits)
+                kmers[0, l], kmers[1, l] = kmer, complement
+            first = l - n_here  # base of the window with this last k-mer
+            for which in range(2):
+                u = kmers[which, l]
+                if u >= 0:
+                    n, w = counts[u], scaled[base + u]
+                    total += np.int64(w * values[v, n + 1]) - np.int64(w * values[v, n])
+                    norm += squares[v, n + 1] - squares[v, n]
+                    counts[u] = n + 1
+                u = kmers[which, first - 1] if first > 0 else np.int32(-1)
+                if u >= 0:
+                    n, w = counts[u], scaled[base + u]
+                    total += np.int64(w * values[v, n - 1]) - np.int64(w * values[v, n])
+                    norm += squares[v, n - 1] - squares[v, n]
+                    counts[u] = n - 1
+            if first >= 0:
+                totals[first] += total
+                norms[first] += norm
+        for l in range(n_kmers):
+            for which in range(2):
+                if kmers[which, l] >= 0:
+                    counts[kmers[which, l]] = 0
+        if p + 1 == extent.size or view[p + 1] != v:
+            for i in range(n_windows):
+                if norms[i] > 0:
+                    out[i] += unit * totals[i] * np.sqrt(weight[v] / norms[i])
+                totals[i] = norms[i] = 0

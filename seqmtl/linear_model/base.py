@@ -60,7 +60,7 @@ class Model:
     shift : int
         Offset in bases of the windows from the centre of the sequences they are cut from.
     can_scan : bool
-        Whether the score is a sum over positions, as scanning a genome requires.
+        Whether examples are windows of DNA, as scanning a genome requires.
     kind : {"classification", "regression", "novelty"}
         Learning problem.
     tasks : tuple of str
@@ -93,7 +93,7 @@ class Model:
 
     @property
     def can_scan(self) -> bool:
-        """Whether the score is a sum over the positions of a window."""
+        """Whether examples are windows of DNA."""
         return False
 
     def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:

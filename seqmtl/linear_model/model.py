@@ -93,7 +93,7 @@ class MultiTaskModel(Model):
 
     @property
     def can_scan(self) -> bool:
-        """Whether the score is a sum over the positions of a window."""
+        """Whether examples are windows of DNA."""
         return self.inputs == "windows"
 
     def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,12 @@ class SiteFinder:
         Whether several contigs may be joined to one piece: unless a filter depends on the contig.
     introns : None
         It finds sites alone.
+    has_strand, has_letters : bool
+        Whether a site is on a strand; whether its letters are reported.
+    at_a_base : str
+        What a track has at a base.
+    before, extent : int
+        Where a record begins, in bases before the site, and its length: that of the site.
 
     Raises
     ------
@@ -85,6 +91,9 @@ class SiteFinder:
     """
 
     introns: IntronFilter | None = None
+    has_strand = has_letters = True
+    at_a_base = "sites whose interval begins at this base"
+    before = 0
 
     def __init__(
         self,
@@ -105,6 +114,7 @@ class SiteFinder:
         self.scanner = scanner
         self.strands = strands
         self.length = self.window = scanner.length
+        self.extent = scanner.site_length
         self.signal = signal
         self.log_odds = log_odds
         self.prior = prior
@@ -117,6 +127,20 @@ class SiteFinder:
     def finders(self) -> tuple[SiteFinder, ...]:
         """The finders of single signals: itself."""
         return (self,)  # an attribute would be a cycle, and hold the tables until it is collected
+
+    @property
+    def description(self) -> list[str]:
+        """What is scored and reported, and where the site is, for headers."""
+        scanner = self.scanner
+        options = [f"strands {self.strands}"]
+        if self.consensus is not None:
+            options.append(f"consensus {','.join(self.consensus)}")
+        options += self.filters.descriptions
+        return [
+            f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(options)}",
+            f"# site: {scanner.site_length} base(s) from offset {scanner.site_offset} of the "
+            "window in reading direction",
+        ]
 
     def probability(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         """Convert scores to probabilities."""
@@ -214,8 +238,10 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     own = replace(model.site, offset=site.offset)
     has_others = bool(own.consensus) and not {*site.consensus} <= {*own.consensus}
     site_in_window = {"site_offset": site.offset, "site_length": site.length}
+    is_mixed = any(view.is_position_free for view in model.features.flat_views())
     if (
-        ENTRY_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length
+        is_mixed
+        or ENTRY_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length
         > MAX_TABLE_BYTES
     ):
         score = window_scorer(model, organism)
@@ -256,14 +282,21 @@ def finder_of(
     """
     site = model.site if site is None else site
     scanner = scanner_of(model, organism, site=site)
-    is_classifier = model.kind == "classification"
     return SiteFinder(
         scanner,
         strands=strands,
         consensus=site.letters or None,
         filters=filters,
-        signal=model.site.kind,
-        log_odds=model.log_odds_of(organism) if is_classifier else None,
-        prior=model.prevalence(organism) if "tasks" in model.training else None,
         block=block,
+        **calibration_of(model, organism),
     )
+
+
+def calibration_of(model: MultiTaskModel, organism: str) -> dict[str, Any]:
+    """Return the signal, the log-odds and the prior of a model, for :class:`SiteFinder`."""
+    is_classifier = model.kind == "classification"
+    return {
+        "signal": model.site.kind,
+        "log_odds": model.log_odds_of(organism) if is_classifier else None,
+        "prior": model.prevalence(organism) if "tasks" in model.training else None,
+    }

@@ -24,9 +24,12 @@ class SiteModel(Protocol):
     ----------
     has_introns : bool
         Whether its sites are ends of introns.
+    is_stranded : bool
+        Whether a site is on a strand.
     """
 
     has_introns: bool
+    is_stranded: bool
 
     @property
     def tasks(self) -> tuple[str, ...]:

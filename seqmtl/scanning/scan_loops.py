@@ -108,6 +108,24 @@ def finish_scores(total, bias, unit, scores):
 
 
 @njit
+def find_maxima(scores, reach, is_maximum):
+    """Tell which scores no other one within `reach` exceeds, and none before it equals.
+
+    NaN counts as no score.
+    """
+    for i in range(scores.size):
+        score = scores[i]
+        is_best = score == score
+        for j in range(1, reach + 1):
+            if not is_best:
+                break
+            is_best = not (i >= j and scores[i - j] >= score) and not (
+                i + j < scores.size and scores[i + j] > score
+            )
+        is_maximum[i] = is_best
+
+
+@njit
 def count_mixed(codes, length):
     """Count the windows of `length` letters that contain a letter other than A, C, G and T."""
     n_mixed = 0

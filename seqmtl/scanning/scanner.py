@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.scanning.scan_loops import (
     AHEAD,
     GROUP,
@@ -209,6 +210,38 @@ class WindowScanner(Scanner):
         windows = Windows(piece, starts, self.length, is_reverse=np.full(starts.size, is_reverse))
         scores = self._score(windows)
         _check_size(float(np.abs(scores).max(initial=0.0)))
+        return scores.astype(np.float32)
+
+
+class SlidingScanner(Scanner):
+    """Scores windows by k-mers that need no position, in time that their length does not change.
+
+    Parameters
+    ----------
+    features : FeatureDefinition
+        A position-free map.
+    w : ndarray, shape (n_features,)
+        Weights.
+    bias : float
+        Added to every score.
+    length : int
+        Window length; the site is its middle base.
+    """
+
+    max_error = 0.0
+
+    def __init__(
+        self, features: FeatureDefinition, w: NDArray[Any], bias: float, length: int
+    ) -> None:
+        self.features, self.w, self.bias, self.length = features, w, bias, length
+        self.site_offset, self.site_length = length // 2, 1
+
+    def _scores(
+        self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
+    ) -> NDArray[np.float32]:
+        scores = self.features.slide(piece, self.w, self.length, is_reverse) + self.bias
+        _check_size(float(np.abs(scores).max(initial=0.0)))
+        scores = scores if selected is None else scores[selected]
         return scores.astype(np.float32)
 
 

@@ -28,6 +28,7 @@ class UnpairedSites:
     """
 
     has_introns = False
+    is_stranded = True
 
     def __init__(self, model: MultiTaskModel, consensus: str | None = None) -> None:
         self.model = model

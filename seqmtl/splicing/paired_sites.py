@@ -11,6 +11,7 @@ from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.scanning.plan import SiteModel
+from seqmtl.scanning.sliding import SlidingWindows
 from seqmtl.scanning.unpaired_sites import UnpairedSites
 from seqmtl.scanning.writers.formats import WRITERS
 from seqmtl.splicing.finder import PairedFinder
@@ -50,7 +51,7 @@ class PairedSites:
         How an organism is added that the model lacks.
     """
 
-    has_introns = True
+    has_introns = is_stranded = True
 
     def __init__(self, model: PairedModel, new_organism: NewOrganism | None = None) -> None:
         self.model = model
@@ -140,7 +141,12 @@ def site_model(
     consensus: str | None = None,
     new_organism: NewOrganism | None = None,
 ) -> SiteModel:
-    """Return a model as a scan sees it; see :class:`UnpairedSites` and :class:`PairedSites`."""
+    """Return a model as a scan sees it.
+
+    See :class:`PairedSites`, :class:`UnpairedSites`, and :class:`SlidingWindows`.
+    """
     if isinstance(model, PairedModel):
         return PairedSites(model, new_organism)
+    if model.features.is_position_free:
+        return SlidingWindows(model, consensus)
     return UnpairedSites(model, consensus)

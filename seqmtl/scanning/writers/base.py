@@ -277,17 +277,3 @@ class BoundaryWriter(TextWriter):
                 output.write(self.pack(text))
             self.n_records += n
         self._pending = self._pending[n:]
-
-
-def describe(finder: SiteFinder) -> list[str]:
-    """Describe the scan and the site in comment lines."""
-    scanner = finder.scanner
-    options = [f"strands {finder.strands}"]
-    if finder.consensus is not None:
-        options.append(f"consensus {','.join(finder.consensus)}")
-    options += finder.filters.descriptions
-    return [
-        f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(options)}",
-        f"# site: {scanner.site_length} base(s) from offset {scanner.site_offset} of the window in "
-        "reading direction",
-    ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.writers.base import BoundaryWriter, FormattedBlock, LineWriter, describe
+from seqmtl.scanning.writers.base import BoundaryWriter, FormattedBlock, LineWriter
 from seqmtl.scanning.writers.lines import (
     Field,
     Fields,
@@ -19,7 +19,7 @@ from seqmtl.scanning.writers.lines import (
     letters_field,
     name_field,
     probability_column,
-    strand_column,
+    strand_field,
     tabbed,
 )
 from seqmtl.sequences.sites import Sites
@@ -35,7 +35,7 @@ class BedWriter(LineWriter):
 
     def header(self) -> list[str]:
         """Return the header lines."""
-        what, site = describe(self.finder)
+        what, site = self.finder.description
         extra = "" if self.finder.log_odds is None else "\tprobability"
         columns = f"#contig\tstart\tend\tname\tscore\tstrand\traw_score{extra}"
         return [what, site + _COORDINATES, columns]
@@ -47,14 +47,17 @@ class BedWriter(LineWriter):
             is_likely = self.finder.probability(sites["scores"]) >= min_probability
             sites = sites.take(is_likely)
         sites = sites.in_order()
-        length = self.finder.scanner.site_length
+        finder = self.finder
         numbers, starts = block.contig.located(sites.starts)
+        starts = starts - finder.before
         scores = sites["scores"]
         columns: list[Field] = [
             name_field(block.contig, numbers, check_first_field),
             integer_column(starts),
-            integer_column(starts + length),
-            letters_field(block.contig, sites, length, self.finder.consensus),
+            integer_column(starts + finder.extent),
+            letters_field(block.contig, sites, finder.extent, finder.consensus)
+            if finder.has_letters
+            else b".",
         ]
         if self.finder.log_odds is None:
             p = 1.0 / (1.0 + np.exp(-np.clip(scores.astype(np.float64), -50, 50)))
@@ -65,7 +68,7 @@ class BedWriter(LineWriter):
         heights = np.rint(1000 * p).astype(np.int64)
         columns += [
             integer_column(heights),
-            strand_column(sites.is_reverse),
+            strand_field(sites, finder.has_strand),
             decimal_column(scores),
             *probability,
         ]
@@ -84,9 +87,9 @@ class BedgraphWriter(BoundaryWriter):
 
     def header(self) -> list[str]:
         """Return the header lines."""
-        what, site = describe(self.finder)
+        what, site = self.finder.description
         value = "raw score" if self.track.value == "score" else "probability"
-        largest = f"# value: largest {value} of the sites whose interval begins at this base"
+        largest = f"# value: largest {value} of the {self.finder.at_a_base}"
         return [what, site + _COORDINATES, largest]
 
     def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:

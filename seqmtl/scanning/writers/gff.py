@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.writers.base import LineWriter, describe
+from seqmtl.scanning.writers.base import LineWriter
 from seqmtl.scanning.writers.lines import (
     Field,
     Fields,
@@ -19,6 +19,7 @@ from seqmtl.scanning.writers.lines import (
     name_field,
     probability_column,
     strand_column,
+    strand_field,
     tabbed,
 )
 from seqmtl.sequences.sites import Sites
@@ -77,17 +78,18 @@ class GffWriter(LineWriter):
         """Return the header lines."""
         lengths = self.track.lengths or {}
         regions = [f"##sequence-region {in_gff(name)} 1 {n}" for name, n in lengths.items()]
-        return ["##gff-version 3", *regions, *describe(self.finder)]
+        return ["##gff-version 3", *regions, *self.finder.description]
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
         sites = sites.in_order()
-        length = self.finder.scanner.site_length
+        finder = self.finder
         numbers, starts = block.contig.located(sites.starts)
+        starts = starts - finder.before
         contig = name_field(block.contig, numbers, lambda name: in_gff(name).encode())
-        kind = FEATURE_TYPES[self.finder.signal]
+        kind = FEATURE_TYPES[finder.signal]
         start = integer_column(starts + 1)
-        strand = strand_column(sites.is_reverse)
+        strand = strand_field(sites, finder.has_strand)
         score: Field = b"."
         attributes: list[Field] = [
             b"ID=",
@@ -102,11 +104,10 @@ class GffWriter(LineWriter):
         if self.finder.log_odds is not None:
             score = probability_column(self.finder.probability(sites["scores"]))
             attributes += [b";probability=", score]
-        attributes += [
-            b";letters=",
-            letters_field(block.contig, sites, length, self.finder.consensus),
-        ]
-        end = integer_column(starts + length)
+        if finder.has_letters:
+            letters = letters_field(block.contig, sites, finder.extent, finder.consensus)
+            attributes += [b";letters=", letters]
+        end = integer_column(starts + finder.extent)
         head = tabbed(contig, b"seqmtl", kind.encode(), start, end, score, strand, b".")
         return [*head[:-1], b"\t", *attributes, b"\n"]
 
@@ -129,7 +130,7 @@ class HintWriter(LineWriter):
     def header(self) -> list[str]:
         """Return comment lines."""
         return [
-            describe(self.finder)[0],
+            self.finder.description[0],
             f"# hints for AUGUSTUS: {HINT_TYPES[self.finder.signal]} of probability > "
             f"{self.prior:.4g}; 1-based, score: probability",
         ]

@@ -79,6 +79,11 @@ def strand_column(is_reverse: NDArray[np.bool_]) -> Column:
     return Column(LETTERS, np.where(is_reverse, ord("-"), ord("+"))[:, np.newaxis])
 
 
+def strand_field(sites: Sites, has_strand: bool) -> Field:
+    """Return the strands of sites; a constant dot if they have none."""
+    return strand_column(sites.is_reverse) if has_strand else b"."
+
+
 def name_field(
     piece: ContigPiece, numbers: NDArray[np.int64], write: Callable[[str], bytes]
 ) -> Field:

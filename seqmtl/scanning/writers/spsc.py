@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.writers.base import BoundaryWriter, FormattedBlock, describe
+from seqmtl.scanning.writers.base import BoundaryWriter, FormattedBlock
 from seqmtl.scanning.writers.lines import Field, Fields, integer_column, strand_column, tabbed
 from seqmtl.sequences.sites import Sites
 
@@ -38,7 +38,7 @@ class SpliceScoreWriter(BoundaryWriter):
 
     def header(self) -> list[str]:
         """Return comment lines, which the aligners ignore because they have no tabs."""
-        what, site = describe(self.finder)
+        what, site = self.finder.description
         return [
             what,
             f"{site}; {self.finder.signal}: bases before the junction, 2 log2 of the probability "

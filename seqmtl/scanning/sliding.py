@@ -1,0 +1,150 @@
+"""Windows of a model that needs no site: a score at every base, or the windows of highest score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import UsageError
+from seqmtl.io.genome import ContigPiece
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.scanning.filters import BlockCounts, SiteFilters
+from seqmtl.scanning.finder import SiteFinder, calibration_of
+from seqmtl.scanning.scan_loops import count_mixed, find_maxima
+from seqmtl.scanning.scanner import Scanner, SlidingScanner
+from seqmtl.scanning.unpaired_sites import UnpairedSites
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import Sites
+
+#: Formats with a value for every window.
+_TRACKS = ("bigwig", "bedgraph")
+
+
+class WindowFinder(SiteFinder):
+    """Scan contigs for windows that need no site; one is located at its middle base.
+
+    A window more than half of which are letters other than A, C, G, T has no score.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        Scores windows.
+    is_stranded : bool
+        Whether a window has a score for each strand.
+    with_all : bool
+        Find all windows, not only those that no overlapping window exceeds (of equal ones the
+        first), on a strand.
+    **options
+        See :class:`SiteFinder`.
+    """
+
+    has_letters = False
+    at_a_base = "windows with this middle base"
+
+    def __init__(
+        self, scanner: Scanner, *, is_stranded: bool, with_all: bool, **options: Any
+    ) -> None:
+        super().__init__(scanner, **options)
+        self.has_strand = is_stranded
+        self.before, self.extent = scanner.site_offset, scanner.length
+        self._reach = 0 if with_all else scanner.length - 1
+
+    @property
+    def description(self) -> list[str]:
+        """What is scored and reported, for headers."""
+        what = "all" if not self._reach else "those that no overlapping window exceeds"
+        strands = f"strands {self.strands}" if self.has_strand else "one score for both strands"
+        options = [strands, *self.filters.descriptions]
+        return [
+            f"# seqmtl scan: windows of {self.length} bases, {', '.join(options)}",
+            f"# windows: {what}; the middle is base {self.before} of the window",
+        ]
+
+    def _find(
+        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
+    ) -> Sites:
+        codes, n, length = piece.codes, self.scanner.count(piece.codes), self.length
+        origin = piece.start + self.before
+        begin = max(0, min(n, first - origin))
+        end = max(begin, min(n, last - origin))
+        low, high = max(0, begin - self._reach), min(n, end + self._reach)
+        if end == begin:
+            high = low
+        scores = self.scanner.score_range(codes, low, high, is_reverse).scores
+        if high > low:
+            is_blank = 2 * _count_other(codes[low : high + length - 1], length) > length
+            scores = np.where(is_blank, np.float32(np.nan), scores)
+        is_inside = np.ones(high - low, dtype=np.bool_)
+        if piece.contigs is not None:  # no windows across the ends of joined contigs
+            is_inside = piece.contigs.contain(np.arange(low, high), length)
+            scores[~is_inside] = np.nan
+        here = slice(begin - low, end - low)
+        is_reported = ~np.isnan(scores)
+        counts.n_scored += int(is_reported[here].sum())
+        if end > begin:
+            n_spanning = int((~is_inside[here]).sum())
+            counts.n_mixed += int(count_mixed(codes[begin : end + length - 1], length)) - n_spanning
+        if self._reach:
+            find_maxima(scores, self._reach, is_reported)
+        chosen = np.flatnonzero(is_reported[here])
+        counts.n_candidates += chosen.size
+        sites = Sites(
+            chosen + begin + origin,
+            np.full(chosen.size, is_reverse),
+            {"scores": scores[here][chosen]},
+        )
+        return self.filters.by_position(sites, piece, 1, counts)
+
+
+def _count_other(codes: NDArray[np.uint8], length: int) -> NDArray[np.int64]:
+    """Return the number of letters other than A, C, G, T in every window."""
+    n_before = np.concatenate([[0], np.cumsum(codes >= OTHER)])
+    return np.asarray(n_before[length:] - n_before[:-length], dtype=np.int64)
+
+
+class SlidingWindows(UnpairedSites):
+    """Windows that need no site; a :class:`seqmtl.scanning.plan.SiteModel`.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        A model of position-free features.
+    consensus : str, optional
+        Refused.
+
+    Raises
+    ------
+    UsageError
+        If there is a consensus.
+    """
+
+    def __init__(self, model: MultiTaskModel, consensus: str | None = None) -> None:
+        if consensus is not None:
+            raise UsageError(
+                "is for models of sites; this one needs none, leave it out", "consensus"
+            )
+        super().__init__(model)
+        self.is_stranded = model.features.is_stranded
+
+    def finder(
+        self,
+        organism: str,
+        file_format: str,
+        *,
+        strands: str,
+        filters: SiteFilters,
+        introns: float | None = None,
+    ) -> WindowFinder:
+        """Return the finder of the windows of an organism."""
+        model = self.model
+        W, bias = model.weights([organism])
+        return WindowFinder(
+            SlidingScanner(model.features, W[:, 0], float(bias[0]), model.length),
+            is_stranded=self.is_stranded,
+            with_all=file_format in _TRACKS,
+            strands=strands,
+            filters=filters,
+            **calibration_of(model, organism),
+        )

@@ -1,0 +1,189 @@
+"""Windows that need no site, against the scores of single windows and all pairs of windows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import MultiTaskModel, TaskKernel
+from seqmtl.features.joint import parse_features
+from seqmtl.linear_model.site import Site
+from seqmtl.scanning import SiteFinder
+from seqmtl.scanning.scan_loops import find_maxima
+from seqmtl.sequences import Windows, encode
+from tests.scanning.cases import flip, make_contig
+from tests.summaries import training_summary
+
+LENGTH = 24
+FEATURES = [
+    "spectrum:1-4,gapped:6/4",
+    "spectrum:2-3:stranded,gapped:5/3:stranded:counts=0.5",
+    "spectrum:3:binary,spectrum:1-6=0.3,hash:6",
+    "spectrum:4+gapped:5/3:counts,spectrum:2",
+    "spectrum:3-20,hash:8",
+]
+
+
+def make_model(text, seed=0):
+    """Return a model of random weights; features and length are those of the windows."""
+    rng = np.random.default_rng(seed)
+    features, names = parse_features(text), ("man", "fly")
+    return MultiTaskModel(
+        features,
+        LENGTH,
+        names,
+        TaskKernel(names, np.eye(2)),
+        rng.normal(size=(features.n_features(LENGTH), 2)).astype(np.float32),
+        np.array([0.3, -0.2]),
+        np.array([[1.5, -0.5]] * 2),
+        Site(0, 0, ""),
+        training_summary(names),
+    )
+
+
+def scores_of(model, text, strand="+"):
+    """Return the score of the window at every base, window by window; nan for mostly N."""
+    windows = [text[i : i + LENGTH] for i in range(len(text) - LENGTH + 1)]
+    read = [flip(window) if strand == "-" else window for window in windows]
+    scores = model.decision_function(Windows.from_strings(read), "fly")
+    return np.where([2 * w.count("N") > LENGTH for w in windows], np.nan, scores)
+
+
+def best_of(scores):
+    """Return which windows no overlapping one exceeds, of equal ones the first."""
+    best = []
+    for i, score in enumerate(scores):
+        others = [(s, -j) for j, s in enumerate(scores) if abs(i - j) < LENGTH and s == s]
+        if score == score and (score, -i) == max(others):
+            best.append(i)
+    return best
+
+
+@pytest.mark.parametrize("text", FEATURES)
+@pytest.mark.parametrize("length", [1, 5, LENGTH, 90])
+@pytest.mark.parametrize("is_reverse", [False, True])
+def test_a_step_changes_two_kmers_of_each_pattern(text, length, is_reverse):
+    rng = np.random.default_rng(1)
+    features, contig = parse_features(text), make_contig(rng, 90, 0.1)
+    w = rng.normal(size=features.n_features(length))
+    windows = [contig[i : i + length] for i in range(90 - length + 1)]
+    read = [flip(window) for window in windows] if is_reverse else windows
+    expected = features.transform(read).astype(float) @ w
+    found = features.slide(encode(contig), w, length, is_reverse)
+    assert_allclose(found, expected, atol=1e-5)
+    part = features.slide(encode(contig[1:]), w, length, is_reverse)
+    assert_array_equal(part, found[1:])  # the same bits from any base on
+    assert features.slide(encode("ACGT"), w, 5).shape == (0,)
+
+
+@given(st.lists(st.integers(-3, 3), max_size=30), st.integers(1, 6))
+def test_maxima(values, reach):
+    scores = np.array([np.nan if v == 3 else v for v in values], dtype=np.float32)
+    found = np.zeros(len(values), dtype=bool)
+    find_maxima(scores, reach, found)
+    for i, is_found in enumerate(found):
+        near = range(max(0, i - reach), min(len(values), i + reach + 1))
+        others = [(scores[j], -j) for j in near if scores[j] == scores[j]]
+        assert is_found == (scores[i] == scores[i] and (scores[i], -i) == max(others))
+
+
+@pytest.fixture
+def genome(tmp_path):
+    """Return the contigs of a genome: short, long, with N, and one shorter than a window."""
+    rng = np.random.default_rng(5)
+    contigs = {f"c{i}": make_contig(rng, 30 + 9 * i, 0.3) for i in range(6)}
+    long = make_contig(rng, 900)
+    contigs |= {"long": long[:400] + "N" * 40 + long[440:], "short": "ACGT", "end": long[:LENGTH]}
+    path = tmp_path / "g.fa"
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in contigs.items()))
+    return contigs
+
+
+@pytest.mark.parametrize("text", FEATURES[:2])
+def test_scan(seqmtl, tmp_path, monkeypatch, genome, text):
+    """Records are the best windows, tracks have all; blocks are much shorter than contigs."""
+    monkeypatch.setitem(SiteFinder.__init__.__kwdefaults__, "block", 100)
+    model = make_model(text)
+    model.save(tmp_path / "m.seqmtl")
+    strands = "+-" if model.features.is_stranded else "+"
+    scores = {
+        (name, strand): scores_of(model, contig, strand)
+        for name, contig in genome.items()
+        if len(contig) >= LENGTH
+        for strand in strands
+    }
+    run = f"scan {tmp_path}/m.seqmtl {tmp_path}/g.fa --organism fly -o {tmp_path}"
+    seqmtl(f"{run}/o.bed.gz")
+    lines = gzip.open(tmp_path / "o.bed.gz", "rt").read().splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    expected = [
+        (name, i, strand, values[i])
+        for (name, strand), values in scores.items()
+        for i in best_of(values)
+    ]
+    key = {name: number for number, name in enumerate(genome)}
+    expected.sort(key=lambda row: (key[row[0]], row[1], row[2]))
+    shown = strands if len(strands) > 1 else "."
+    assert [(r[0], int(r[1]), int(r[2]), r[3], r[5]) for r in rows] == [
+        (name, i, i + LENGTH, ".", strand if len(shown) > 1 else ".")
+        for name, i, strand, _ in expected
+    ]
+    assert_allclose([float(r[6]) for r in rows], [row[3] for row in expected], atol=2e-5)
+    seqmtl(f"{run}/o.bg --track-value score")
+    values = {}
+    for line in (tmp_path / "o.bg").read_text().splitlines():
+        if not line.startswith("#"):
+            name, start, end, value = line.split("\t")
+            values |= {(name, i): float(value) for i in range(int(start), int(end))}
+    merged = {}
+    for (name, _), of_strand in scores.items():
+        for i, value in enumerate(of_strand):
+            if value == value:
+                at = name, i + LENGTH // 2
+                merged[at] = max(value, merged.get(at, -np.inf))
+    assert values.keys() == merged.keys()
+    assert_allclose([values[at] for at in merged], list(merged.values()), atol=2e-5)
+    seqmtl(f"{run}/o.bw")
+    both = {f"o.{name}.bw" for name in ("plus", "minus")}
+    assert {path.name for path in tmp_path.glob("*.bw")} == (both if len(strands) > 1 else {"o.bw"})
+
+
+def test_filters_apply_to_the_best_windows(seqmtl, tmp_path, genome):
+    model = make_model(FEATURES[0])
+    model.save(tmp_path / "m.seqmtl")
+    best = best_of(scores_of(model, genome["long"]))
+    (tmp_path / "r.bed").write_text("long\t200\t300\n")
+    run = f"scan {tmp_path}/m.seqmtl {tmp_path}/g.fa --organism fly -o {tmp_path}/o.bed"
+    out = seqmtl(f"{run} --regions {tmp_path}/r.bed --json -").out
+    (entry,) = json.loads(out)["scans"]
+    expected = [i for i in best if 200 <= i + LENGTH // 2 < 300]
+    rows = [r for r in (tmp_path / "o.bed").read_text().splitlines() if not r.startswith("#")]
+    assert [int(row.split("\t")[1]) for row in rows] == expected
+    assert entry["n_reported"] == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (
+            "-o o.bed --strand +",
+            2,
+            "--strand does not apply: k-mers of both strands give one score",
+        ),
+        ("-o o.bed --consensus GT", 2, "--consensus is for models of sites; this one needs none"),
+        ("-o o.spsc", 1, "splice scores (spsc) need a model of one of donor, acceptor"),
+        ("-o o.bed --format introns", 2, "introns need a model of seqmtl pair"),
+    ],
+)
+def test_what_is_for_sites_is_refused(
+    seqmtl, tmp_path, monkeypatch, genome, options, code, message
+):
+    monkeypatch.chdir(tmp_path)
+    make_model(FEATURES[0]).save("m.seqmtl")
+    assert message in seqmtl(f"scan m.seqmtl g.fa --organism fly {options}", code).err
