@@ -54,11 +54,14 @@ _ADAPT = "adapt m.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"
 _EVALUATE = "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"
 _CALIBRATE = "calibrate m.seqmtl d --split test -o out/m.seqmtl"
 _TAXONOMY = "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv"
+_REFERENCE = "--reference g.fa --organism man"
 _PREDICT = "predict m.seqmtl w.tsv --split all -o out/s.tsv"
 CASES = [
     Case("windows, TSV", "w.tsv", _PREDICT),
     Case("windows, TSV", "w.tsv", f"train w.tsv {FAST} -o out/m.seqmtl"),
     Case("windows, TSV.gz", "w.tsv.gz", "predict m.seqmtl w.tsv.gz --split all -o out/s.tsv"),
+    Case("windows, CSV", "w.csv", f"train w.csv {FAST} -o out/m.seqmtl"),
+    Case("intervals", "r.bed", f"predict m.seqmtl r.bed {_REFERENCE} -o out/s.tsv"),
     Case("windows, FASTA", "w.fa", "predict m.seqmtl w.fa --organism man -o out/s.tsv"),
     Case("few windows", "few.tsv", f"{_ADAPT} --tree t.nwk --like ape"),
     Case("genome", "g.fa", f"{_SCAN} -o out/t.bw"),

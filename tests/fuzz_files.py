@@ -35,6 +35,7 @@ def write_files() -> None:
         make.prepare()
         rows = gzip.decompress(Path("sim/windows.tsv.gz").read_bytes()).decode().splitlines()
         _write("w.tsv", "\n".join([rows[0], *rows[1::9]]))
+        _write("w.csv", "\n".join([rows[0], *rows[1::9]]).replace("\t", ","))
         _write("w.tsv.gz", "\n".join([rows[0], *rows[1::9]]))
         column = rows[0].split("\t").index("sequence")
         _write("w.fa", "\n".join(f">{i}\n{r.split()[column]}" for i, r in enumerate(rows[1:20])))

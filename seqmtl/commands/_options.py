@@ -60,6 +60,18 @@ def negatives(group: str = "") -> Field:
     )
 
 
+def reference(group: str = "") -> Field:
+    """Return the option --reference."""
+    return option(
+        "genome of DATA in BED; negatives are drawn from it if none are given",
+        metavar="FILE",
+        is_repeated=True,
+        takes_several=True,
+        kind=_kinds.data_file,
+        group=group,
+    )
+
+
 def summary_file(what: str) -> Field:
     """Return the option --json."""
     return option(what, metavar="FILE", affects_output=False)
@@ -139,7 +151,6 @@ class WindowInput(Request):
     """Windows of a dataset, a table or a FASTA file."""
 
     data: tuple[str, ...] = window_data("windows")
-    negatives: tuple[str, ...] = ()
     organism: str | None = None
     split: str = "all"
     site: int | None = None
@@ -158,7 +169,6 @@ class WindowInput(Request):
             organism,
             self.split,
             self.site,
-            negatives=map(_kinds.name_and_path, self.negatives),
         )
 
     @property
@@ -166,12 +176,45 @@ class WindowInput(Request):
         """The files that are read for the windows."""
         from seqmtl.io.dataset import files_of_data
 
-        paths = [_kinds.name_and_path(each)[1] for each in (*self.data, *self.negatives)]
+        paths = [_kinds.name_and_path(each)[1] for each in self.data]
         return [file for path in paths for file in files_of_data(path)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledRows(WindowInput):
+class ExampleInput(WindowInput):
+    """Windows of DATA, which may be of one class, or intervals of a genome."""
+
+    negatives: tuple[str, ...] = ()
+    reference: tuple[str, ...] = reference()
+    seed: int = 0
+
+    def source_of(self, organism: str | None) -> ExampleSource:
+        """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
+        from seqmtl.training.example_source import ExampleSource
+
+        data, negatives, references = (
+            map(_kinds.name_and_path, files)
+            for files in (self.data, self.negatives, self.reference)
+        )
+        return ExampleSource.of(
+            data,
+            organism,
+            self.split,
+            self.site,
+            negatives=negatives,
+            references=references,
+            seed=self.seed,
+        )
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read for the windows."""
+        others = map(_kinds.name_and_path, (*self.negatives, *self.reference))
+        return [*super().files, *(path for _, path in others)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledRows(ExampleInput):
     """The rows to score."""
 
     organism: str | None = option("organism of all rows (default: as in DATA)")
@@ -325,8 +368,7 @@ relation_option = partial(option, group="relation between the organisms")
 def tree_option() -> Field:
     """Return the option --tree."""
     return relation_option(
-        "Newick or Nexus file, or a shipped tree: eukaryotes, metazoa, vertebrates, insects, "
-        "nematodes, plants or fungi",
+        "Newick, Nexus, or one of eukaryotes, metazoa, vertebrates, plants, ...",
         metavar="FILE|NAME",
     )
 

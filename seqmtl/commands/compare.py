@@ -35,7 +35,7 @@ _of_splits = partial(option, group="splits")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(_options.WindowInput, _options.Relations, _options.Threads):
+class Compare(_options.ExampleInput, _options.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: tuple[str, ...] = _options.window_data("labelled windows")

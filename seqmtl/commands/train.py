@@ -36,11 +36,12 @@ _of_data, _of_model = partial(option, group="windows"), partial(option, group="m
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
+class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
     """Train one model for all organisms on windows."""
 
     data: tuple[str, ...] = _options.window_data("training windows")
     negatives: tuple[str, ...] = _options.negatives("windows")
+    reference: tuple[str, ...] = _options.reference("windows")
     organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
     split: str = _of_data("split to use, or all", default="train")
     window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
@@ -226,7 +227,7 @@ def _examples(
 
     if source.is_stream:
         raise UsageError("--memory and --dask read DATA from disk; name a dataset or a table")
-    if source.has_fasta:
+    if not source.has_rows:
         raise UsageError("--memory and --dask need DATA that is a dataset or a table; name one")
     cache = WindowCache(f"{request.output}.windows", _problem(request))
     with stored_examples(

@@ -386,6 +386,8 @@ def find_columns(header: Row, required: Sequence[str]) -> dict[str, int]:
 def _column_hint(required: str, names: list[str]) -> str:
     """Suggest what may have been meant by a missing column."""
     lowered = {name.strip("\"'#").lower(): name for name in names}
+    if len(names) > 2 and all(map(is_coordinate, names[1:3])):
+        return "this looks like BED; give its genome (--reference), too"
     if names[0].startswith(">"):
         return "this looks like FASTA, not a table"
     if len(names) == 1 and any(mark in names[0] for mark in ",; "):

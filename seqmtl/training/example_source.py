@@ -15,12 +15,14 @@ from seqmtl.features._base import FeatureDefinition
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
 from seqmtl.io.fasta import one_length
+from seqmtl.io.genome import load_genome
+from seqmtl.io.peaks import draw_negatives, read_peaks, windows_of_peaks
 from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.sequences import Windows, concatenate
+from seqmtl.sequences import Genome, Windows, concatenate
 from seqmtl.sequences.quality import WindowChecker, short_windows, window_warnings
 from seqmtl.sequences.windows import UNNAMED, pad_windows
 from seqmtl.training.site_detection import find_in_shorter, find_misplaced
@@ -47,6 +49,10 @@ class ExampleFile:
         Split to read; all for every row.
     site : int, optional
         First base of the site in the sequences of a table or a FASTA file.
+    reference : str, optional
+        FASTA file of a genome; the file is then BED.
+    seed : int
+        Seed of the negatives that are drawn from the genome.
     """
 
     path: str
@@ -54,6 +60,8 @@ class ExampleFile:
     sign: int | None = None
     split: str = "all"
     site: int | None = None
+    reference: str | None = None
+    seed: int = 0
 
     @property
     def split_or_none(self) -> str | None:
@@ -63,6 +71,7 @@ class ExampleFile:
     def read(
         self,
         window: int | None,
+        genomes: dict[str, Genome],
         *,
         require_labels: bool,
         base: int | None = None,
@@ -74,6 +83,8 @@ class ExampleFile:
         ----------
         window : int, optional
             Length of the windows in bases. Default: whole sequences.
+        genomes : dict of str to Genome
+            Genomes of BED files by their path, to which those that are read are added.
         require_labels : bool
             Whether every row must have a label, or get that of the file.
         base : int, optional
@@ -88,6 +99,11 @@ class ExampleFile:
             If the file is invalid, or has a label other than that of all its rows.
         """
         options: dict[str, Any] = {"window": window, "organism": self.organism}
+        if self.reference is not None:
+            if self.reference not in genomes:
+                genomes[self.reference] = load_genome(self.reference, padding=0)
+            genome = genomes[self.reference]
+            return self._of_peaks(genome, require_labels=require_labels, pad=pad, **options)
         if is_dataset(self.path) or os.path.isdir(self.path):
             return read_windows(self.path, split=self.split_or_none, **options)
         options["require_labels"] = require_labels and self.sign is None
@@ -96,6 +112,25 @@ class ExampleFile:
             return self._signed(read(self.path, **more, **options))
         (windows,) = self._of_table(None, base, pad, **options)
         return self._signed(windows)
+
+    def _of_peaks(self, genome: Genome, *, require_labels: bool, **options: Any) -> Windows:
+        """Read intervals of a genome; negatives are drawn if labels are needed."""
+        peaks = read_peaks(self.path, genome)
+        is_alone = require_labels and self.sign is None
+        label = 1 if is_alone else self.sign or 0
+        windows = windows_of_peaks(peaks, genome, label=label, **options)
+        if not is_alone:
+            return windows
+        drawn = draw_negatives(peaks, genome, self.seed)
+        negatives = windows_of_peaks(drawn, genome, label=-1, **options)
+        logger.info(
+            "%s: %d intervals, %d negatives drawn from %s",
+            self.path,
+            len(windows),
+            len(negatives),
+            self.reference,
+        )
+        return concatenate([pad_windows(part, windows.length) for part in (windows, negatives)])
 
     def read_in_parts(self, window: int | None, *, pad: bool = False) -> Iterator[Windows]:
         """Yield the labelled windows of a table in parts, padded as by :meth:`read`.
@@ -172,16 +207,18 @@ class ExampleFile:
                 yield windows
                 n_parts += 1
 
-    def read_for(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
+    def read_for(
+        self, model: MultiTaskModel, genomes: dict[str, Genome], *, require_labels: bool
+    ) -> Windows:
         """Read windows with the site at the position of the model, see :class:`ExampleSource`."""
         if model.features.is_position_free:
-            return self.read(None, require_labels=require_labels, pad=True)
+            return self.read(None, genomes, require_labels=require_labels, pad=True)
         if is_dataset(self.path):
             return self._of_dataset(model)
         window, shift, site = model.length, model.shift, model.site
         wide = window + 2 * abs(shift)
         in_wide = replace(site, offset=site.offset + abs(shift) + shift)
-        windows = self.read(wide, require_labels=require_labels, base=in_wide.offset)
+        windows = self.read(wide, genomes, require_labels=require_labels, base=in_wide.offset)
         if windows.site is not None:
             site.require_known()
         if windows.length == wide:
@@ -215,7 +252,7 @@ class ExampleSource:
     Attributes
     ----------
     parts : tuple of ExampleFile
-        A dataset, or tables and FASTA files.
+        A dataset, or tables, FASTA and BED files.
     """
 
     parts: tuple[ExampleFile, ...]
@@ -229,6 +266,8 @@ class ExampleSource:
         site: int | None = None,
         *,
         negatives: Iterable[tuple[str | None, str]] = (),
+        references: Iterable[tuple[str | None, str]] = (),
+        seed: int = 0,
     ) -> ExampleSource:
         """Return the source of some files.
 
@@ -244,13 +283,18 @@ class ExampleSource:
             First base of the site in the sequences of tables and FASTA files.
         negatives : iterable of (str or None, str)
             Files like `data` whose rows are all negative; those of `data` are then all positive.
+        references : iterable of (str or None, str)
+            Organism, or None for all, and genome; the other files are then BED.
+        seed : int
+            Seed of the negatives that are drawn from genomes.
 
         Raises
         ------
         UsageError
-            If an organism is given both for all rows and for those of a file, or a dataset is not
-            the only file.
+            If an organism is given both for all rows and for those of a file, a dataset is not
+            the only file, or an organism of BED has no genome.
         """
+        genomes = dict(references)
         positive, negative = list(data), list(negatives)
         signs = [1 if negative else None] * len(positive) + [-1] * len(negative)
         parts = []
@@ -262,7 +306,8 @@ class ExampleSource:
                 )
             if len(signs) > 1 and is_dataset(path):
                 raise UsageError(f"{path} is a dataset, which must be the only DATA; name it alone")
-            parts.append(ExampleFile(path, name or organism, sign, split, site))
+            genome = _genome_of(path, name or organism, genomes) if genomes else None
+            parts.append(ExampleFile(path, name or organism, sign, split, site, genome, seed))
         return cls(tuple(parts))
 
     @property
@@ -287,10 +332,12 @@ class ExampleSource:
         return "-" in self.paths
 
     @property
-    def has_fasta(self) -> bool:
-        """Whether a file is FASTA."""
+    def has_rows(self) -> bool:
+        """Whether it is a dataset or tables, whose rows can be read in parts."""
+        if any(part.reference for part in self.parts):
+            return False
         paths = [path for path in self.paths if path != "-" and not is_dataset(path)]
-        return any(guess_format(path) == "fasta" for path in paths)
+        return all(guess_format(path) == "table" for path in paths)
 
     @property
     def organism(self) -> str | None:
@@ -335,7 +382,8 @@ class ExampleSource:
         """
         wide = None if window is None else window + 2 * abs(shift)
         pad = features is not None and features.is_position_free
-        parts = [part.read(wide, require_labels=True, pad=pad) for part in self.parts]
+        genomes: dict[str, Genome] = {}
+        parts = [part.read(wide, genomes, require_labels=True, pad=pad) for part in self.parts]
         windows = self._joined(parts, pad=pad)
         if window is not None and shift:
             windows = windows.center(window, shift)
@@ -457,7 +505,10 @@ class ExampleSource:
             If a file is invalid, a dataset has another signal, or the site of shorter windows is
             unknown.
         """
-        parts = [part.read_for(model, require_labels=require_labels) for part in self.parts]
+        genomes: dict[str, Genome] = {}
+        parts = [
+            part.read_for(model, genomes, require_labels=require_labels) for part in self.parts
+        ]
         return self._joined(parts, pad=model.features.is_position_free)
 
     def read_to_score(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
@@ -478,6 +529,25 @@ class ExampleSource:
         """Warn of what is probably wrong with examples."""
         for fault in faults:
             logger.warning("%s: %s", self.name, fault)
+
+
+def _genome_of(path: str, organism: str | None, genomes: dict[str | None, str]) -> str:
+    """Return the genome of a BED file.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or the file is not BED.
+    """
+    if is_dataset(path) or (path != "-" and guess_format(path) == "fasta"):
+        raise UsageError(f"--reference is for BED, but {path} is not; leave it out")
+    genome = genomes.get(organism) or genomes.get(None)
+    if genome is None:
+        raise UsageError(
+            f"the genome of {path} must be given, but --reference has only that of "
+            f"{', '.join(map(str, genomes))}; write --reference {organism or 'NAME'}=FASTA"
+        )
+    return genome
 
 
 def check_alike(windows: Windows, path: str, first: Windows, first_path: str) -> None:
