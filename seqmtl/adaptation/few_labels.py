@@ -19,7 +19,6 @@ from seqmtl._surroundings import usual_floats
 from seqmtl.adaptation.adapted_model import add_task
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features._base import FeatureDefinition
-from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.examples import Examples
@@ -73,9 +72,9 @@ def train_with_few(  # noqa: PLR0913
     ValueError
         If a task lacks a class, or a setting is out of range.
     """
-    settings, features = settings or Settings(), PositionalKmers() if features is None else features
+    settings = settings or Settings()
     examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
-    features, site = anchor_features(features, examples, site)
+    kinds, site = anchor_features(features, examples, site)
     is_space = isinstance(task_kernel, SearchSpace)
     if few is None:
         few = _find_few(examples) if is_space and task_kernel.is_shared else []
@@ -85,7 +84,7 @@ def train_with_few(  # noqa: PLR0913
         start = start and start._replace(alpha=start.alpha[rows])
         on_epoch = on_epoch and _with_all(on_epoch, rows, examples.y.size)
         task_kernel = task_kernel.led_by(joint.names) if is_space else task_kernel
-    plan = make_plan(joint, task_kernel, features, settings, likelihoods)
+    plan = make_plan(joint, task_kernel, kinds, settings, likelihoods)
     model, solution = fit(joint, plan, site, start=start, on_epoch=on_epoch)
     for name in few:
         at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])

@@ -195,10 +195,14 @@ def _trained(
                 # by default the kernel of --tree is R, not K: selection trains with
                 # K_st = sqrt(d_s d_t) min(x_s, x_t) R_st, see seqmtl.training.selection
                 "task_kernel": kernel if space is None else space,
-                "features": features,
+                "features": features if request.features else None,
                 "settings": settings,
                 "site": site_of_examples(
-                    examples, features, source.dataset, request.site, request.shift
+                    examples,
+                    features if request.features else None,
+                    source.dataset,
+                    request.site,
+                    request.shift,
                 ),
                 "likelihoods": likelihoods,
                 "start": store.load() if request.resume else None,

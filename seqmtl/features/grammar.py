@@ -6,6 +6,9 @@ DEFAULT_VIEWS = (
     "wd:5@-20..20,wd:4=0.3,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 )
 
+#: Exact positions alone: best for signals at fixed distances of each other, as in core promoters.
+EXACT_VIEWS = "wd:6"
+
 #: Explains the syntax to users of the command line.
 GRAMMAR = f"""\
 FEATURES is a list of views with commas between them:

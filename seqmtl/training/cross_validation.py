@@ -348,6 +348,11 @@ class LikelihoodCache:
         self._scored: set[str] = set()
         self.n_all = 0
 
+    @property
+    def n_scored(self) -> int:
+        """Number of candidates that were scored so far."""
+        return len(self._scored)
+
     def score(self, candidates: Mapping[str, Candidate], run: Run = in_order) -> list[Array]:
         """Return the value of every candidate; compute and report those that are not cached."""
         missing = [key for key in candidates if key not in self._cached]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import LikelihoodCache, Run
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
-from seqmtl.training.site_detection import anchor_features
+from seqmtl.training.site_detection import NO_SITE, anchor_features
 from seqmtl.training.solver import (
     ONE_THREAD,
     Fitted,
@@ -71,7 +71,8 @@ def train(  # noqa: PLR0913
         kernel weights are learnt. Or a :class:`~seqmtl.training.selection.SearchSpace`, from which
         relation, trust, cost and features are selected.
     features : FeatureDefinition, optional
-        Default: :class:`PositionalKmers`, anchored at the site.
+        Default: :class:`PositionalKmers`, anchored at the site; if this has no letters, a selection
+        may choose others, see :func:`seqmtl.training.site_detection.anchor_features`.
     settings : Settings, optional
         Training settings; a selection replaces C.
     site : Site, optional
@@ -101,30 +102,30 @@ def train(  # noqa: PLR0913
     SeqmtlError, MemoryLimitError
         On disk: if the loss leaves no window at alpha = 0, or too many windows must be in memory.
     """
-    settings, features = settings or Settings(), PositionalKmers() if features is None else features
+    settings = settings or Settings()
     settings.check()
     if disk is None:
         examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
     else:
-        disk = disk.for_training(examples.data, features, settings)
-    features, site = anchor_features(features, examples, site)
+        disk = disk.for_training(examples.data, features or PositionalKmers(), settings)
+    kinds, site = anchor_features(features, examples, site)
     run = disk.run if disk else in_order
-    plan = make_plan(examples, task_kernel, features, settings, likelihoods, run)
+    plan = make_plan(examples, task_kernel, kinds, settings, likelihoods, run)
     return fit(examples, plan, site, disk=disk, start=start, on_epoch=on_epoch)
 
 
 def make_plan(
     examples: Examples,
     task_kernel: Any,
-    features: FeatureDefinition,
+    kinds: Sequence[FeatureDefinition],
     settings: Settings,
     likelihoods: LikelihoodCache | None = None,
     run: Run = in_order,
 ) -> Plan:
     """Return how to train: with a task kernel, or with what is selected from a search space.
 
-    The parameters are those of :func:`train`, but that features are anchored, and of
-    :func:`seqmtl.training.selection.select`.
+    The parameters are those of :func:`train`, but that anchored `kinds` of features are given, of
+    which the first is taken without a selection, and of :func:`seqmtl.training.selection.select`.
 
     Raises
     ------
@@ -135,13 +136,13 @@ def make_plan(
     if settings.kind == "classification":
         check_classes(examples.y, examples.ids, examples.names)
     if isinstance(task_kernel, SearchSpace):
-        return select(examples, task_kernel, features, settings, likelihoods=likelihoods, run=run)
+        return select(examples, task_kernel, kinds, settings, likelihoods=likelihoods, run=run)
     if task_kernel is None and settings.norm is None:
         task_kernel = [None]
     kernel = resolve_kernels(task_kernel, examples.names)
     if settings.norm is not None:
         kernel = distinct_kernels(kernel, len(examples.names))
-    return Plan(features, kernel, settings)
+    return Plan(kinds[0], kernel, settings)
 
 
 def fit(
@@ -170,7 +171,7 @@ def _model(examples: Examples, plan: Plan, fitted: Fitted, site: Site | None) ->
         solution.W,
         solution.bias,
         fitted.calibration,
-        site or Site(0, 0, ""),
+        NO_SITE if site is None or features.is_position_free else site,
         summary,
         kind=plan.settings.kind,
     )

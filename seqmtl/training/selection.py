@@ -77,6 +77,8 @@ _OTHERS = 0.3  # factor on the mean over the other tasks
 _CHEAPER = (0.3,)  # factors on the cost to try with more labels
 _AT_SIZE = 60_000
 _HELD_OUT = 0.1
+#: Windows by which the kind of features is chosen: so many bases, at most and at least.
+_KIND_BASES, _MAX_KIND, _MIN_KIND = 300_000, 2_000, 400
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
 #: Ratio of neighbouring levels of trust where there are many tasks; 0.6 takes a quarter longer.
 _STEP = 0.5
@@ -164,13 +166,13 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
 def select(
     examples: Examples,
     space: SearchSpace,
-    features: FeatureDefinition,
+    kinds: Sequence[FeatureDefinition],
     settings: Settings,
     *,
     likelihoods: LikelihoodCache | None = None,
     run: Run = in_order,
 ) -> Plan:
-    """Select relation, trust, cost and variant of the features.
+    """Select the kind of features, relation, trust, cost and variant of the features.
 
     Parameters
     ----------
@@ -179,8 +181,9 @@ def select(
     space : SearchSpace
         Search space. If kernel weights are to be learnt, only its costs are selected from, one for
         all tasks.
-    features : FeatureDefinition
-        Feature map; its ``reweighted()``, if any, are tried as well.
+    kinds : sequence of FeatureDefinition
+        Feature maps of several kinds, or one; the ``reweighted()`` of the chosen one, if any, are
+        tried as well.
     settings : Settings
         Training settings; the cost is replaced.
     likelihoods : LikelihoodCache, optional
@@ -197,9 +200,50 @@ def select(
     for cost in space.costs:
         replace(settings, C=cost).check()
     likelihoods = likelihoods or LikelihoodCache()
+    features = _choose_kind(examples, kinds, settings, likelihoods)
     if settings.norm is not None:
         return _select_cost(examples, space, features, settings, likelihoods)
     return _Selector(examples, space, features, settings, likelihoods, run).run()
+
+
+def _choose_kind(
+    examples: Examples,
+    kinds: Sequence[FeatureDefinition],
+    settings: Settings,
+    likelihoods: LikelihoodCache,
+) -> FeatureDefinition:
+    """Return the kind of features by which a sample is classified best, with all tasks alike.
+
+    The first is taken unless another is better by a standard error.
+    """
+    if len(kinds) < 2:
+        return kinds[0]
+    rng = np.random.default_rng(settings.seed)
+    n = max(min(_KIND_BASES // examples.data.shape[1], _MAX_KIND), _MIN_KIND)
+    rows = np.arange(examples.y.size)
+    sample = examples.take(examples.sample(n, rng) if rows.size > n else rows)
+    K = (np.ones((len(sample.names),) * 2) + np.eye(len(sample.names))) / 2.0
+    grams: dict[str, Any] = {}
+
+    def judge(kind: FeatureDefinition) -> Array:
+        folds = CrossValidation(sample, kind, settings, grams)
+        return folds.of_examples(folds.fit(K, 1.0).log_likelihoods)
+
+    likelihoods.n_all = len(kinds)
+    names = {f"kind of features: {kind}": partial(judge, kind) for kind in kinds}
+    values = likelihoods.score(names)
+    best = _best(values)
+    for kind, value in zip(kinds, values, strict=True):
+        logger.info("%s: held-out log-likelihood %.4f", kind, value.mean())
+    logger.info("features of the model: %s", kinds[best])
+    return kinds[best]
+
+
+def _best(values: Sequence[Array]) -> int:
+    """Return the best candidate, or the first if the best is not better by a standard error."""
+    best = int(np.argmax([value.sum() for value in values]))
+    gain = values[best] - values[0]
+    return 0 if gain.sum() <= gain.std() * gain.size**0.5 else best
 
 
 def _select_cost(
@@ -214,7 +258,7 @@ def _select_cost(
     The weights are learnt on all examples of the sample, and fixed in the folds: they are few, and
     an example that is held out hardly changes them.
     """
-    costs, likelihoods.n_all = space.costs, len(space.costs)
+    costs, likelihoods.n_all = space.costs, likelihoods.n_scored + len(space.costs)
     kernel = resolve_kernels(list(space.relations.values()), examples.names)
     C = costs[0]
     if len(costs) > 1:
@@ -284,6 +328,7 @@ class _Selector:
             self._variants[1:1] = features.alternatives()[1:]
         self._sample = examples.take(rows)
         self._few_labels = _find_few(self._sample)
+        self._n_scored = likelihoods.n_scored
         self._count()
         self._grams: dict[str, Any] = {}  # of parts that variants of the features share
         self._folds = CrossValidation(self._sample, features, settings, self._grams)
@@ -379,10 +424,7 @@ class _Selector:
             return maps[0], []
         named = {f"{what} {one}": variant for one, variant in zip(maps, candidates, strict=True)}
         values = self._likelihoods.score(named, run)
-        best = int(np.argmax([value.sum() for value in values]))
-        gain = values[best] - values[0]
-        if gain.sum() <= gain.std() * gain.size**0.5:  # one standard error
-            best = 0
+        best = _best(values)
         return maps[best], [
             {"features": str(one), "log_likelihood": float(value.sum()), "chosen": i == best}
             for i, (one, value) in enumerate(zip(maps, values, strict=True))
@@ -481,7 +523,7 @@ class _Selector:
         total = sum(n for n in counts if n > 1)
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
-        self._likelihoods.n_all = total
+        self._likelihoods.n_all = self._n_scored + total
 
 
 def _round(trust: Array) -> Array:

@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.grammar import EXACT_VIEWS
+from seqmtl.features.joint import JointFeatures
+from seqmtl.features.kmer_counts import KmerCounts
+from seqmtl.features.numeric import Numeric
+from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.dataset_site import site_in_dataset
 from seqmtl.linear_model.site import START, STOPS, Site
@@ -25,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 #: Of windows whose features do not depend on the position.
 NO_SITE = Site(0, 0, "")
+_MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _CHI_SQUARED = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
@@ -101,7 +107,7 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
 
 def site_of_examples(
     examples: Examples,
-    features: FeatureDefinition,
+    features: FeatureDefinition | None,
     dataset: str | None,
     base: int | None,
     shift: int,
@@ -112,8 +118,9 @@ def site_of_examples(
     ----------
     examples : Examples
         The examples.
-    features : FeatureDefinition
-        Their features; if these are position-free, there is no site.
+    features : FeatureDefinition or None
+        Their features; if these are position-free, there is no site. With None, those of the
+        default, the site may be unknown.
     dataset : str, optional
         The dataset that they come from, which has its site.
     base : int, optional
@@ -127,7 +134,7 @@ def site_of_examples(
         If it is unknown, or cut off.
     """
     length = examples.data.shape[1]
-    if features.is_position_free:
+    if features is not None and features.is_position_free:
         return NO_SITE
     site, how = site_in_dataset(dataset, length, shift), "as in the dataset"
     if site is None:
@@ -136,7 +143,17 @@ def site_of_examples(
                 f"--window {length} --shift {shift} cuts off the site, --site {base}; take a "
                 "longer window or another shift"
             )
-        site, how = locate(examples.data, examples.y)
+        try:
+            site, how = locate(examples.data, examples.y)
+        except SeqmtlError as error:
+            if features is not None:
+                raise
+            logger.warning(
+                "%s; held-out labels now choose the kind of features, but a model without a site "
+                "classifies windows only, and does not find sites",
+                error,
+            )
+            return Site(length // 2, 0, "")
     logger.info("the site begins at base %d of %d (0-based): %s", site.offset, length, how)
     return site
 
@@ -248,20 +265,28 @@ def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | No
 
 
 def anchor_features(
-    features: FeatureDefinition, examples: Examples, site: Site | None
-) -> tuple[FeatureDefinition, Site | None]:
+    features: FeatureDefinition | None, examples: Examples, site: Site | None
+) -> tuple[list[FeatureDefinition], Site | None]:
     """Return the features for training on windows, and the site; None for numbers.
 
-    A site that is not given is detected by :func:`locate`; otherwise it is unknown, without bases.
+    Without features, those of the default, or the kinds to choose from: if the site has no letters,
+    positional k-mers in bins, or exact ones alone; if there is no site, also k-mers anywhere, or
+    both. A site that is not given is detected by :func:`locate`; otherwise it is unknown, without
+    bases.
     """
     if not isinstance(examples.data, Windows | WindowStore):
-        return features, site
-    if features.is_position_free:
-        return features, NO_SITE
+        return [features or Numeric()], site
+    if features is not None and features.is_position_free:
+        return [features], NO_SITE
     if site is None:
         try:
             site, _ = locate(examples.data, examples.y)
         except SeqmtlError:
             site = Site(examples.data.shape[1] // 2, 0, "")
-    offset = find_anchor(examples.data, examples.y, site)
-    return features.anchored(offset, len(examples.names)), site
+    kinds: list[FeatureDefinition] = [features or PositionalKmers()]
+    if features is None and not site.letters and examples.data.shape[1] >= _MIN_LENGTH:
+        exact, anywhere = PositionalKmers(EXACT_VIEWS), KmerCounts()
+        kinds.append(exact)
+        kinds += [] if site.length else [anywhere, JointFeatures([exact, anywhere])]
+    offset, n_tasks = find_anchor(examples.data, examples.y, site), len(examples.names)
+    return [kind.anchored(offset, n_tasks) for kind in kinds], site

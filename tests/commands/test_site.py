@@ -116,10 +116,14 @@ def test_the_best_call_is_the_true_base(signal, offset, has_letters, case, tmp_p
     assert called(tmp_path, sites, length) == sites
 
 
-def test_a_site_that_cannot_be_known_is_refused_and_named(case, tmp_path, seqmtl):
-    told = case("tss", 44, code=1)[3]
-    assert re.search(r"site of the windows of 60 bases is unknown.*give .* with --site", told)
+def test_without_a_site_labels_choose_features_and_given_ones_are_refused(case, tmp_path, seqmtl):
+    unknown = r"site of the windows of 60 bases is unknown.*give .* with --site"
+    assert re.search(unknown, case("tss", 44, code=1)[3])  # with --features
     assert not (tmp_path / "m.seqmtl").exists()
+    told = seqmtl("train w.tsv -C 1 -o m.seqmtl").err
+    assert re.search(unknown, told)
+    assert "a model without a site classifies windows" in told
+    assert load_model("m.seqmtl").site.length == 0
     for wrong, message in (
         ("--site 60", "w.tsv:2: site must be a base of the sequence, 0 to 59, got 60"),
         ("--site 44 --window 20", "w.tsv:2: the site must be inside the window, got base 24 of"),

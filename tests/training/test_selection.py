@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
 from seqmtl.features.numeric import Numeric
+from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import selection
 from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
@@ -36,7 +37,7 @@ def _examples(n, directions, noise=1.0):
 
 def _select(examples, space=None, features=None, **options):
     space = space or SearchSpace.of_sharing(NAMES)
-    plan = select(examples, space, features or Numeric(), Settings(), **options)
+    plan = select(examples, space, [features or Numeric()], Settings(), **options)
     return plan._replace(report=plan.report["selection"])
 
 
@@ -215,6 +216,53 @@ class TestVariants:
         chosen = _select(replace(examples, data=X), features=features)
         assert chosen.features.columns == (0, 1)
         assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
+
+
+class TestKinds:
+    """With no site in sight, held-out labels tell where the signal is."""
+
+    @staticmethod
+    def _windows(place):
+        rng = np.random.default_rng(3)
+        y = np.where(np.arange(240) % 2 == 0, 1, -1)
+        letters = rng.choice(list("ACGT"), (240, 60))
+        for row, label in zip(letters, y, strict=True):
+            if label > 0:
+                start = place(rng)
+                mirror = rng.random() < 0.5 and place(rng) != start
+                row[start : start + 7] = list("GAGTCAT" if mirror else "ATGACTC")
+        return Windows.from_strings(["".join(row) for row in letters], labels=y)
+
+    def _chosen(self, place):
+        windows = self._windows(place)
+        examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
+        model, _ = train(examples, SearchSpace.of_sharing(("one",)))
+        return model
+
+    def test_a_motif_anywhere_on_either_strand(self):
+        model = self._chosen(lambda rng: rng.integers(53))
+        assert model.features.is_position_free
+        assert model.site.length == 0
+
+    def test_a_motif_at_one_base(self):
+        model = self._chosen(lambda rng: 41)
+        assert not model.features.is_position_free
+
+    def test_given_features_are_kept(self):
+        windows = self._windows(lambda rng: rng.integers(53))
+        examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
+        features = WeightedDegree(3)
+        model, _ = train(examples, SearchSpace.of_sharing(("one",)), features=features)
+        assert str(model.features) == "wd:3"
+
+    def test_kinds_are_counted_with_the_other_candidates(self):
+        windows = self._windows(lambda rng: rng.integers(53))
+        examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
+        seen = []
+        cache = LikelihoodCache(on_score=lambda name, k, n: seen.append((k, n)))
+        train(examples, SearchSpace.of_sharing(("one",)), likelihoods=cache)
+        assert [k for k, _ in seen] == [*range(1, len(seen) + 1)]
+        assert seen[-1] == (len(seen), len(seen))
 
 
 class TestMoreThanAFewThousand:
