@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -155,7 +155,8 @@ def _learnt(
         settings=settings_of(model.training),
         scales=scales,
     )
-    return _joined(model, relatives, examples, learnt, at, replaces=replaces), learnt
+    alone = _alone(model, relatives, examples, learnt)
+    return with_organism(model, alone, relatives.weights, at, replaces=replaces), learnt
 
 
 def learn_parts(
@@ -169,16 +170,16 @@ def learn_parts(
     trust: float,
     C: float,
 ) -> list[MultiTaskModel]:
-    """Return models with a new organism, with the trust in its relatives and the cost as given.
+    """Return models of a new organism alone, with the trust in its relatives and the cost as given.
 
     Each is learnt from some rows of the windows, and the last is the mean of the others. Nothing is
     chosen and nothing held out: the caller calibrates. Labels are calls of a model, and the summary
-    of the training says so.
+    of the training says so. :func:`with_organism` adds one to the model.
 
     Parameters
     ----------
-    model, placed, name
-        The model, where the organism is among its relatives, and its name.
+    model, relatives, name
+        The model, how much each of its organisms counts, and the name of the new one.
     data : Windows
         Windows with labels.
     weight : ndarray of float64, shape (n,)
@@ -191,7 +192,7 @@ def learn_parts(
     y, none = np.where(data.labels > 0, 1.0, -1.0), np.zeros(0, dtype=np.int64)
     examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,), weight)
     settings, a = replace(settings_of(model.training), C=C), trust * relatives.weights
-    given = _scores(model, data) @ a
+    given = _scores(model, data, a)
     every = np.zeros((len(parts) + 1, y.size))
     for dual_coef, rows in zip(every, parts, strict=False):
         dual_coef[rows] = dual_coefficients(
@@ -199,12 +200,11 @@ def learn_parts(
         )
     every[-1] = every[:-1].mean(axis=0)
     models = [
-        _joined(
+        _alone(
             model,
             relatives,
             examples,
             AdaptedTask(a, dual_coef, none, np.zeros(0), {trust: 1.0}, C),
-            len(model.tasks),
         )
         for dual_coef in every
     ]
@@ -219,46 +219,92 @@ def _scales(model: MultiTaskModel) -> Array:
     return np.asarray(sizes / sizes.mean())
 
 
-def _joined(
-    model: MultiTaskModel,
-    relatives: RelativeWeights,
-    examples: Examples,
-    learnt: AdaptedTask,
-    at: int,
-    *,
-    replaces: bool = False,
+def _alone(
+    model: MultiTaskModel, relatives: RelativeWeights, examples: Examples, learnt: AdaptedTask
 ) -> MultiTaskModel:
-    """Return the model with a task that replaces one, or is inserted, as it was learnt."""
-    T, name, scales = len(model.tasks), examples.names[0], _scales(model)
-    others = np.delete(np.arange(T), at if replaces else [])
-
-    def inserted(table: Any, row: Any) -> Any:
-        return np.insert(table[others], at, row, axis=0)
-
-    column, W = _column(model, examples, learnt, scales), model.W
-    if isinstance(W, TaskWeights):
-        W = W.with_task(at, column, replaces=replaces)
-    else:
-        if step := step_of(W):  # so that its file is as small
-            column = round_weights(column, step)
-        W = np.insert(W[:, others], at, column, axis=1)
+    """Return a model of an organism alone, as it was learnt from labels and the model."""
+    name, scales, biases = examples.names[0], _scales(model), model.consensus_bias
+    column = _column(model, examples, learnt, scales)
+    if not isinstance(model.W, TaskWeights) and (step := step_of(model.W)):
+        column = round_weights(column, step)  # so that the file of the model with it is as small
     change = settings_of(model.training).bias_scale * scales.sum() * learnt.dual_coef.sum()
     sigmoid = (1.0, 0.0)
     if learnt.rows.size:
         sigmoid = fit_sigmoid(learnt.scores, examples.y[learnt.rows])
-    biases = model.consensus_bias
+    kernel = extend(model.kernel, len(model.tasks), name, relatives.weights)
     return replace(
         model,
-        tasks=(*model.tasks[:at], name, *model.tasks[at + replaces :]),
-        kernel=model.kernel
-        if replaces
-        else extend(model.kernel, T, name, relatives.weights, at=at),
-        W=W,
-        bias=inserted(model.bias, model.bias @ learnt.weights + change),
-        consensus_bias=None if biases is None else inserted(biases, learnt.weights @ biases),
-        calibration=inserted(model.calibration, sigmoid),
-        curves={task: curve for task, curve in model.curves.items() if task != name},
+        tasks=(name,),
+        kernel=kernel.restrict([name]),
+        W=column[:, np.newaxis],
+        bias=np.array([model.bias @ learnt.weights + change]),
+        consensus_bias=None if biases is None else (learnt.weights @ biases)[np.newaxis],
+        calibration=np.array([sigmoid]),
+        curves={},
         training=_summary(model, name, relatives, learnt, examples),
+    )
+
+
+def with_organism(
+    model: MultiTaskModel,
+    alone: MultiTaskModel,
+    weights: Array,
+    at: int | None = None,
+    *,
+    replaces: bool = False,
+) -> MultiTaskModel:
+    """Return a model with one more organism, of which there is a model alone.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Model of other organisms, T of them.
+    alone : MultiTaskModel
+        One of :func:`learn_parts`.
+    weights : ndarray of float64, shape (T,)
+        How much each of the others counts.
+    at : int, optional
+        Number of the organism in the result. Default: the last.
+    replaces : bool, default False
+        Whether the organism of this number in the model is replaced.
+    """
+    T, (name,), W = len(model.tasks), alone.tasks, model.W
+    column = alone.weights([name])[0][:, 0]
+    at = T if at is None else at
+    others = np.delete(np.arange(T), at if replaces else [])
+
+    def inserted(table: Array, row: Array) -> Array:
+        return np.insert(table[others], at, row, axis=0)
+
+    if isinstance(W, TaskWeights):
+        W = W.with_task(at, column, replaces=replaces)
+    else:
+        W = np.insert(W[:, others] if replaces else W, at, column, axis=1)
+    biases = None
+    if not (model.consensus_bias is None and alone.consensus_bias is None):
+        both = model.consensus_biases(model.tasks), alone.consensus_biases([name])[0]
+        biases = inserted(both[0][:, :-1], both[1][:-1])
+    tasks = (*model.tasks[:at], name, *model.tasks[at + replaces :])
+
+    def joined(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+        both = {**{task: value for task, value in old.items() if task != name}, **new}
+        return {task: both[task] for task in tasks if task in both}
+
+    parts: dict[str, Any] = {
+        key: joined(model.training.get(key, {}), alone.training.get(key, {}))
+        for key in ("tasks", "adapted", "calibration")
+        if key in model.training or key in alone.training
+    }
+    return replace(
+        model,
+        tasks=tasks,
+        kernel=model.kernel if replaces else extend(model.kernel, T, name, weights, at=at),
+        W=W,
+        bias=inserted(model.bias, alone.bias[0]),
+        consensus_bias=biases,
+        calibration=inserted(model.calibration, alone.calibration[0]),
+        curves=joined(model.curves, alone.curves),
+        training={**model.training, **parts},
     )
 
 
@@ -302,15 +348,16 @@ def _adapted_column(model: MultiTaskModel, name: str) -> int | None:
     return int(matches[0])
 
 
-def _scores(model: MultiTaskModel, data: Any) -> Array:
-    """Return the scores of examples as each task of the model, shape (n, T)."""
-    rows, n = model.features.bind(data), data.shape[0]
-    W = np.asarray(model.W)
-    columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
-    scores = np.column_stack(list(columns)) + model.bias
+def _scores(model: MultiTaskModel, data: Any, a: Array | None = None) -> Array:
+    """Return the scores of examples as each task of the model, or as their sum with weights a."""
+    rows, n, T = model.features.bind(data), data.shape[0], len(model.tasks)
+    A, W = np.eye(T) if a is None else a[:, np.newaxis], np.asarray(model.W)
+    W = W if a is None else W @ A.astype(W.dtype)
+    columns = (rows.scores(W, np.full(n, t)) for t in range(A.shape[1]))
+    scores = np.column_stack(list(columns)) + model.bias @ A
     if model.consensus_bias is not None:
-        scores += model.consensus_biases(model.tasks)[:, model.site.consensus_of(data)].T
-    return scores
+        scores += (A.T @ model.consensus_biases(model.tasks))[:, model.site.consensus_of(data)].T
+    return scores if a is None else scores[:, 0]
 
 
 def chance_of_ranking(scores: Array, y: NDArray[Any]) -> tuple[float, float]:
@@ -339,7 +386,7 @@ def _summary(
     learnt: AdaptedTask,
     examples: Examples,
 ) -> dict[str, Any]:
-    """Return the training summary with the organism."""
+    """Return the training summary of the organism alone."""
     training = model.training
     before = training.get("adapted", {}).get(name, {}).get("relatives", {})
     weights = dict(zip(model.tasks, learnt.weights.tolist(), strict=True))
@@ -352,10 +399,5 @@ def _summary(
         "relatives": {s: a + again * before.get(s, 0.0) for s, a in weights.items()},
         "trust": {f"{x:g}": round(weight, 4) for x, weight in learnt.evidence.items()},
     }
-    calibration = {t: c for t, c in training.get("calibration", {}).items() if t != name}
-    summary = {
-        **training,
-        "tasks": {**training["tasks"], name: counts},
-        "adapted": {**training.get("adapted", {}), name: entry},
-    }
-    return summary | ({"calibration": calibration} if "calibration" in training else {})
+    summary = {**training, "tasks": {name: counts}, "adapted": {name: entry}}
+    return summary | ({"calibration": {}} if "calibration" in training else {})

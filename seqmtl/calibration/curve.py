@@ -51,6 +51,16 @@ class CalibrationCurve(NamedTuple):
         return np.asarray(inner + self.slopes[0] * below + self.slopes[1] * above)
 
 
+def mean_curve(curves: Sequence[CalibrationCurve], weights: Sequence[float]) -> CalibrationCurve:
+    """Return the weighted sum of curves, as one curve."""
+    knots = np.unique(np.concatenate([curve.scores for curve in curves]))
+    log_odds, slopes = np.zeros(knots.size), np.zeros(2)
+    for curve, weight in zip(curves, weights, strict=True):
+        log_odds += weight * curve(knots)
+        slopes += weight * curve.slopes
+    return CalibrationCurve(knots, log_odds, slopes)
+
+
 def fit_curve(
     scores: NDArray[np.float64],
     y: NDArray[Any],

@@ -21,6 +21,7 @@ from seqmtl.calibration.curve import (
     fit_consensus_offsets,
     fit_curve,
     forms_of_curves,
+    mean_curve,
     pack_curves,
     to_probability,
     unpack_curves,
@@ -173,17 +174,12 @@ class Model:
     def log_odds_of(self, task: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """Return the function that :meth:`log_odds` applies to scores of one task."""
         shares = self._shares([task], "classification", "probabilities")[:, 0]
-        used = np.flatnonzero(shares)
-        curves = [self.curves.get(self.tasks[t]) for t in used]
-
-        def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            sum_ = np.zeros(len(scores))
-            for t, curve in zip(used, curves, strict=True):
-                a, b = self.calibration[t]
-                sum_ += shares[t] * (a * scores + b if curve is None else curve(scores))
-            return sum_
-
-        return log_odds
+        used, curves = np.flatnonzero(shares), []
+        for t in used.tolist():
+            slope, intercept = self.calibration[t].tolist()
+            line = CalibrationCurve(np.zeros(1), np.array([intercept]), np.array([slope, slope]))
+            curves.append(self.curves.get(self.tasks[t], line))
+        return mean_curve(curves, shares[used].tolist()).__call__
 
     def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
         """Return for each task the score below which an example is a novelty, shape (n,).

@@ -42,6 +42,8 @@ from seqmtl.sequences.windows import name_table
 #: With the name of a task, the message that relatives score it, which is logged once.
 SCORED_FROM_RELATIVES = "scored from relatives"
 
+_SLAB = 1 << 16  # rows of weights that are mixed at once
+
 logger = logging.getLogger(__name__)
 
 
@@ -461,6 +463,6 @@ def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
     """Write W A to out, slab by slab; if A only selects columns, copy them."""
     picked = A.argmax(axis=0)
     is_pick = np.array_equal(A, np.eye(A.shape[0])[:, picked])
-    for first in range(0, W.shape[0], 1 << 20):
-        slab = W[first : first + (1 << 20)]
-        out[first : first + (1 << 20)] = slab[:, picked] if is_pick else slab @ A
+    for first in range(0, W.shape[0], _SLAB):
+        slab = W[first : first + _SLAB]
+        out[first : first + _SLAB] = slab[:, picked] if is_pick else slab @ A

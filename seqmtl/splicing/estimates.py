@@ -21,7 +21,7 @@ class Estimates:
     Attributes
     ----------
     ends : sequence of (donor, acceptor)
-        Site models of every fold, learnt from the others.
+        Site models of every fold, learnt from the others; after a round, of the organism alone.
     whole : (donor, acceptor)
         Their means.
     assumed, shares : tuple of float, two

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
-from seqmtl.adaptation.adapted_model import adapt, learn_parts
+from seqmtl.adaptation.adapted_model import adapt, learn_parts, with_organism
 from seqmtl.adaptation.relatives import RelativeWeights, extend, weights_of_relatives
 from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
@@ -167,6 +167,7 @@ class SelfTraining:
             for end in (model.donor, model.acceptor)
         )
         self._from_relatives = donor, acceptor
+        self._starts = [end.weights([name])[0] for end in self._from_relatives]
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
@@ -255,7 +256,10 @@ class SelfTraining:
     def _score_both(self) -> tuple[ScoredCandidates, ScoredCandidates]:
         """Return the candidates of the sample, and of the reversed one, scored by the state."""
         ends: list[Ends] = []
-        for pair in self.state.ends:
+        for k, pair in enumerate(self.state.ends):
+            if k and pair is self.state.ends[0]:  # that of the relatives
+                ends.append(ends[0])
+                continue
             finders = [end_finder(end, self.name, self.state.donors) for end in pair]
             ends.append((finders[0], finders[1]))
         return (
@@ -565,7 +569,7 @@ class SelfTraining:
     def _moved(self, end: MultiTaskModel, k: int) -> float:
         """Return how far the weights of a site model are from those of the relatives."""
         weights, _ = end.weights([self.name])
-        start, _ = self._from_relatives[k].weights([self.name])
+        start = self._starts[k]
         return float(np.linalg.norm(weights - start) / np.linalg.norm(start))
 
     def _warnings(self) -> list[str]:
@@ -613,8 +617,15 @@ class SelfTraining:
             else [0, 0],
         }
         known_introns = dict(self.model.training.get("unlabelled", {}))
+        donor, acceptor = (
+            with_organism(end, learnt, self.weights) if learnt.tasks == (self.name,) else learnt
+            for end, learnt in zip(
+                (self.model.donor, self.model.acceptor), self.state.whole, strict=True
+            )
+        )
         return PairedModel(
-            *self.state.whole,
+            donor,
+            acceptor,
             {**self.model.layer, self.name: layer},
             {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
             self.model.edges,

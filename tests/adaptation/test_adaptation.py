@@ -20,9 +20,9 @@ from seqmtl import (
     WeightedDegree,
 )
 from seqmtl.adaptation import adapt, learning
-from seqmtl.adaptation.adapted_model import learn_parts
+from seqmtl.adaptation.adapted_model import learn_parts, with_organism
 from seqmtl.adaptation.learning import fit_weights
-from seqmtl.adaptation.relatives import extend, weights_of_relatives
+from seqmtl.adaptation.relatives import RelativeWeights, extend, weights_of_relatives
 from seqmtl.calibration.sigmoid import fit_sigmoid
 from seqmtl.core import dcd
 from seqmtl.core.losses import find_loss
@@ -140,6 +140,30 @@ class TestProblem:
         )
         assert_allclose(weighed, copied, atol=0.1)
         assert np.abs(weighed - both).max() > 0.2
+
+    @pytest.mark.parametrize("at", [None, 0])
+    def test_a_model_gets_an_organism_learnt_alone(self, model, at, tmp_path):
+        windows, relatives = windows_of("man", 60, 5), np.array([0.7, 0.2, 0.1])
+        given = model, RelativeWeights(relatives, "a test", 1.0), "man", windows, np.ones(60)
+        alone = learn_parts(*given, [np.arange(60)], trust=0.5, C=1.0)[0]
+        scores = alone.decision_function(windows, "man")
+        alone.calibrate("man", scores, windows.labels)
+        joined = with_organism(model, alone, relatives, at)
+        joined.save(tmp_path / "joined.seqmtl")
+        joined = MultiTaskModel.load(tmp_path / "joined.seqmtl")
+        expected = ["ape", "bee", "fly"]
+        expected.insert(3 if at is None else at, "man")
+        assert [*joined.tasks] == expected
+        for name, own in (("man", alone), ("ape", model), ("bee", model)):
+            test = windows_of(name, 30, 6)
+            before, after = (m.decision_function(test, name) for m in (own, joined))
+            assert_allclose(after, before, atol=1e-5)
+            same = own.log_odds(before, name), joined.log_odds(before, name)
+            assert_allclose(*same, atol=1e-9)
+        assert joined.training["tasks"]["man"]["n"] == 60
+        assert joined.training["adapted"]["man"]["relatives"] == pytest.approx(
+            {"ape": 0.35, "bee": 0.1, "fly": 0.05}
+        )
 
 
 class TestRelatives:

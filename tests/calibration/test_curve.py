@@ -14,6 +14,7 @@ from seqmtl.calibration.curve import (
     cross_fitted,
     describe_curve,
     fit_curve,
+    mean_curve,
     to_probability,
     weights_for_prevalence,
 )
@@ -58,6 +59,17 @@ def test_isotonic_curve_joins_the_pools_of_the_min_max_formula(seed):
     assert_allclose(curve.log_odds[:-1], values[:-1])
     assert curve(x[-1:])[0] == pytest.approx(values[-1])  # no score seen has more than its pool
     assert curve.log_odds[-1] == pytest.approx(values[-1], abs=0.03)
+
+
+def test_the_weighted_sum_of_curves_is_a_curve():
+    rng = np.random.default_rng(0)
+    curves = [
+        CalibrationCurve(np.sort(rng.normal(size=k)), np.sort(rng.normal(size=k)), rng.random(2))
+        for k in (1, 4, 7)
+    ]
+    weights, scores = [0.5, 0.2, 0.3], rng.normal(size=200) * 4
+    expected = sum(a * curve(scores) for a, curve in zip(weights, curves, strict=True))
+    assert_allclose(mean_curve(curves, weights)(scores), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
