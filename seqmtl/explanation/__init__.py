@@ -1,7 +1,7 @@
 """Explain models: oligomer importance, logos, contributions, mutagenesis, k-mers."""
 
 from seqmtl.explanation.contributions import contributions, mutagenesis
-from seqmtl.explanation.figures import draw_contributions, draw_logo, draw_poim
+from seqmtl.explanation.figures import draw_contributions, draw_kmers, draw_logo, draw_poim
 from seqmtl.explanation.poim import (
     KmerWeight,
     Oligomer,
@@ -20,6 +20,7 @@ __all__ = [
     "contributions",
     "differential",
     "draw_contributions",
+    "draw_kmers",
     "draw_logo",
     "draw_poim",
     "mean_kmers",

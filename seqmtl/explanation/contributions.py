@@ -3,6 +3,9 @@
 The score is a sum over the d-mers of the window, f(x) = b + sum_{l,d} w_d[l, x[l:l+d]], except
 those with a letter other than A, C, G, T. The term of a d-mer is divided equally among its d
 letters, so that the contributions of the bases sum to f(x) - b.
+
+With features that need no positions, the term of a k-mer is shared by its occurrences in the
+window, and then by their letters; gaps have no part in it.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
     model : MultiTaskModel
         Model of DNA windows.
     windows : Windows
-        n windows of the model's length L.
+        n windows of L bases: the model's length, or any if its features need no positions.
     organism : str
         Task used to score all of them, or a relative without data.
 
@@ -45,6 +48,9 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
     MemoryLimitError
         If its weights by position do not fit into memory.
     """
+    if model.features.is_position_free:
+        w = model.weights([organism])[0][:, 0]
+        return model.features.base_parts(windows, w)
     _check_length(model, windows)
     total = np.zeros(windows.shape)
     for columns, w, dmers in _dmers(model, windows, organism):
@@ -56,7 +62,8 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
 def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:
     """Return the change of the score for every substitution at each position.
 
-    Exact, in double precision, as only the d-mers that contain the letter change.
+    In double precision, as only the d-mers that contain the letter change. With features that need
+    no positions, every mutated window is scored.
 
     Parameters, Raises
         See :func:`contributions`.
@@ -66,6 +73,8 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
     ndarray of float64, shape (n, L, 4)
         f(x with A, C, G or T at the position) - f(x); 0 for the letter of x itself.
     """
+    if model.features.is_position_free:
+        return np.array([_mutated(model, window, organism) for window in windows.matrix()])
     _check_length(model, windows)
     total = np.zeros((*windows.shape, 4))
     codes = windows.matrix().astype(np.int64)
@@ -79,6 +88,18 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
         after[dmers.n_other[:, np.newaxis] > is_other[:, columns]] = 0.0
         total[:, columns] += after - before[:, np.newaxis, np.newaxis]
     return total
+
+
+def _mutated(
+    model: MultiTaskModel, letters: NDArray[np.uint8], organism: str
+) -> NDArray[np.float64]:
+    """Return f of a window with every letter at each position, minus f of itself, shape (L, 4)."""
+    n = letters.size
+    mutated = np.tile(letters, (4 * n + 1, 1))  # the last is the window itself
+    mutated[np.arange(4 * n), np.repeat(np.arange(n), 4)] = np.tile(np.arange(4), n)
+    windows = Windows(mutated.ravel(), np.arange(4 * n + 1) * n, n)
+    scores = model.decision_function(windows, organism)
+    return (scores[:-1] - scores[-1]).reshape(n, 4)
 
 
 class _Dmers(NamedTuple):

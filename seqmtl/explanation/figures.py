@@ -13,6 +13,7 @@ from seqmtl._style import (
     DIVERGING,
     GREY,
     LETTER_COLOURS,
+    PALETTE,
     SEQUENTIAL,
     SHADE,
     WIDTH,
@@ -128,7 +129,7 @@ def draw_contributions(
 ) -> Figure:
     """Draw contributions and mutagenesis of windows, one below the other.
 
-    Bases are chosen as in :func:`draw_logo`.
+    Bases are chosen as in :func:`draw_logo`; without a site, all are drawn.
 
     Parameters
     ----------
@@ -143,7 +144,9 @@ def draw_contributions(
     site : Site
         Position of the signal.
     """
-    begin, end = visible_range(np.abs(parts).max(axis=0, initial=0.0), site)
+    begin, end = 0, letters.shape[1]
+    if site.length:
+        begin, end = visible_range(np.abs(parts).max(axis=0, initial=0.0), site)
     letters, parts, changes = letters[:, begin:end], parts[:, begin:end], changes[:, begin:end]
     positions = np.arange(begin, end) - site.offset
     heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
@@ -178,7 +181,32 @@ def draw_contributions(
             bar.set_label("Change")
             bar.outline.set_visible(False)
         if len(letters):
-            heat.set_xlabel(_X_LABEL)
+            heat.set_xlabel(_X_LABEL if site.length else "Position in the window (bases)")
+    return figure
+
+
+def draw_kmers(kmers: Sequence[str], weights: Sequence[float], title: str) -> Figure:
+    """Draw the weights of k-mers as bars, from top to bottom.
+
+    Parameters
+    ----------
+    kmers : sequence of str
+        Names of the k-mers.
+    weights : sequence of float
+        Their weights.
+    title : str
+        Title.
+    """
+    with figure_style():
+        figure = new_figure(WIDTH, 0.9 + 0.19 * len(kmers))
+        axes = figure.subplots()
+        at = np.arange(len(kmers))
+        colours = [PALETTE[0 if weight > 0 else 1] for weight in weights]
+        axes.barh(at, weights, color=colours, height=0.7)
+        axes.set_yticks(at, kmers, family="monospace")
+        axes.set(ylim=(len(kmers) - 0.4, -0.6), xlabel="Weight", title=plain_text(title, 70))
+        axes.axvline(0, color=GREY, linewidth=0.6)
+        axes.grid(axis="x")
     return figure
 
 

@@ -14,7 +14,8 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl._style import save_figure
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.explanation.contributions import contributions, mutagenesis
-from seqmtl.explanation.figures import draw_contributions, draw_logo, draw_poim
+from seqmtl.explanation.figures import draw_contributions, draw_kmers, draw_logo, draw_poim
+from seqmtl.explanation.kmers import top_kmers
 from seqmtl.explanation.poim import (
     Oligomer,
     Poim,
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Begins of the names of files of one organism.
-PREFIXES = ("poim_", "logo_", "contributions_")
+PREFIXES = ("poim_", "logo_", "kmers_", "contributions_")
 #: Tables of all organisms, with their columns.
 TABLES = {
     "position_importance.tsv": ("organism", "k", "position", "importance", "oligomer", "Q", "gain"),
     "kmers.tsv": ("organism", "begin", "end", "k", "kmer", "weight", "beyond_letters"),
+    "top_kmers.tsv": ("organism", "kmer", "other_strand", "weight", "windows"),
     "contributions.tsv": (
         "organism",
         "window",
@@ -54,6 +56,7 @@ TABLES = {
     ),
 }
 _DRAWN = 3  # windows per figure
+_BARS = 20  # k-mers of positive and of negative weights per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
 _OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 Row = tuple[Any, ...]
@@ -139,6 +142,21 @@ class ExplanationFolder:
         difference = differential(result, self._other)
         self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
 
+    def kmers(self, organism: str, windows: Windows | None) -> None:
+        """Write the k-mers with the largest and smallest weights, and draw the first of either."""
+        rows = top_kmers(self.model, organism, self.top, windows)
+        self._shared["top_kmers.tsv"] += (
+            (organism, *row[:3], "." if row.n_windows is None else row.n_windows) for row in rows
+        )
+        positive = [row for row in rows if row.weight > 0][:_BARS]
+        drawn = positive + [row for row in rows if row.weight < 0][-_BARS:]
+        names = [
+            row.kmer if row.other_strand in (".", row.kmer) else f"{row.kmer} / {row.other_strand}"
+            for row in drawn
+        ]
+        figure = draw_kmers(names, [row.weight for row in drawn], f"{organism}: k-mers")
+        self._figure(f"kmers_{self._stem[organism]}", figure)
+
     def _compared_with(self, organism: str, reference: str | None) -> str | None:
         """Return the reference for an organism; with two organisms, the first uses the second."""
         tasks = self.model.tasks
@@ -156,7 +174,10 @@ class ExplanationFolder:
         parts = contributions(self.model, windows, organism)
         changes = mutagenesis(self.model, windows, organism)
         codes, names = windows.matrix(), windows.names
+        n_bases = np.where(codes < 4, np.arange(1, windows.length + 1), 0).max(axis=1, initial=0)
         for (i, j), code in np.ndenumerate(codes):
+            if not site.length and j >= n_bases[i]:
+                continue  # padding
             base = organism, names[i], scores[i], j - site.offset, "ACGTN"[code]
             self._shared["contributions.tsv"].append((*base, parts[i, j], *changes[i, j]))
         drawn = slice(min(_DRAWN, len(windows)))

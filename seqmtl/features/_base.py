@@ -159,6 +159,18 @@ class FeatureDefinition:
         """
         raise SeqmtlError(f"the features must not need positions, got {self}")
 
+    def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the part of each base in <w, phi(x)> of windows.
+
+        See :meth:`KmerCounts.base_parts`.
+
+        Raises
+        ------
+        SeqmtlError
+            If features need positions.
+        """
+        raise SeqmtlError(f"the features must not need positions, got {self}")
+
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""
         return [self]

@@ -59,10 +59,18 @@ class JointFeatures(FeatureDefinition):
 
         See :meth:`KmerCounts.slide`.
         """
-        columns = self.view_columns(length)
-        views = zip(self.flat_views(), columns, strict=True)
+        views = zip(self.flat_views(), self.view_columns(length), strict=True)
         parts = [view.slide(codes, w[part], length, is_reverse) for view, part in views]
-        return np.sum(parts, axis=0)
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+    def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the part of each base in <w, phi(x)> of windows, over all views.
+
+        See :meth:`KmerCounts.base_parts`.
+        """
+        views = zip(self.flat_views(), self.view_columns(windows.length), strict=True)
+        parts = [view.base_parts(windows, w[part]) for view, part in views]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def __str__(self) -> str:
         return " + ".join(map(str, self.views))

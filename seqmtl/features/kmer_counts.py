@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl._threads import each_part
 from seqmtl.core.rows import RowBlock, Rows
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.features._base import (
     FeatureDefinition,
     add_by_blocks,
@@ -40,6 +41,7 @@ from seqmtl.sequences import Windows
 DEFAULT_COUNTS = "spectrum:1-6=0.5,gapped:8/6=0.5"
 TRANSFORMS = ("sqrt", "binary", "counts")
 _HASH_BITS = 22  # as of positional k-mers
+_MAX_LISTED = 12  # letters: 16 million k-mers
 _SUM_BITS = 60  # of sums in whole units
 _ONE_STRAND, _OWN_MIRROR, _BOTH_STRANDS = range(3)
 _VIEW = re.compile(
@@ -134,6 +136,67 @@ class Patterns(NamedTuple):
     strands: NDArray[np.int64]
     shifts: NDArray[np.int64]
     masks: NDArray[np.int64]
+
+
+class KmerFeature(NamedTuple):
+    """K-mers of a pattern.
+
+    Attributes
+    ----------
+    letters : list of int
+        The bases of a stretch that are read, from 0.
+    is_stranded : bool
+        Whether a k-mer differs from its reverse complement.
+    codes, indices : ndarray of int64, shape (n,)
+        Codes of the k-mers, and their features.
+    weights : ndarray of float64, shape (n,)
+        Weights, with the root of that of the view: times s(n) / |s(n)|, the term of the score.
+    """
+
+    letters: list[int]
+    is_stranded: bool
+    codes: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def text(self, i: int) -> str:
+        """Return the letters of k-mer i, with dots for gaps."""
+        letters = dict(
+            zip(self.letters, np.base_repr(self.codes[i], 4).zfill(len(self.letters)), strict=True)
+        )
+        return "".join(
+            "ACGT"[int(letters[j])] if j in letters else "." for j in range(self.letters[-1] + 1)
+        )
+
+
+def _letters(patterns: Patterns) -> list[list[int]]:
+    """Return the bases that the k-mers of every pattern read, from 0."""
+    all_letters = []
+    for extent, shifts, masks in zip(
+        patterns.extent.tolist(), patterns.shifts.tolist(), patterns.masks.tolist(), strict=True
+    ):
+        bits = [
+            (shift, bit)
+            for shift, mask in zip(shifts, masks, strict=True)
+            for bit in range(0, mask.bit_length(), 2)
+            if mask >> bit & 3
+        ]
+        all_letters.append(sorted(extent - 1 - (shift + bit) // 2 for shift, bit in bits))
+    return all_letters
+
+
+def _reverse_complements(k: int) -> NDArray[np.int64]:
+    """Return the code of the reverse complement of every k-mer."""
+    codes, others = np.arange(4**k), np.zeros(4**k, dtype=np.int64)
+    for _ in range(k):
+        others = 4 * others + (3 - (codes & 3))
+        codes = codes >> 2
+    return others
+
+
+def _n_counts(patterns: Patterns, bits: int) -> int:
+    """Return the number of counters for the k-mers of a pattern."""
+    return 1 << bits if bits else int(patterns.masks.sum(axis=1).max()) + 1
 
 
 def lay_out_patterns(views: Sequence[CountView]) -> tuple[Patterns, int]:
@@ -292,31 +355,90 @@ class KmerCounts(FeatureDefinition):
         if not out.size:
             return out
         patterns, _, bits = self._layout()
-        views = self.count_views()
-        n = np.arange(2 * length + 2, dtype=np.float64)
-        by_transform = {"sqrt": np.sqrt(n), "binary": np.minimum(n, 1.0), "counts": n}
-        values = np.array([by_transform[view.transform] for view in views])
-        weights = np.array([view.weight for view in views])
-        squares = np.rint(values**2).astype(np.int64)
         # the sum of a view is at most the largest weight times the number of its k-mers
         n_kmers = 2 * length * int(np.bincount(patterns.view).max())
         largest = float(np.abs(w).max()) * n_kmers or 1.0
         unit = 2.0 ** (np.ceil(np.log2(largest)) - _SUM_BITS)
-        n_counts = 1 << bits if bits else int(patterns.masks.sum(axis=1).max()) + 1
         slide_windows(
             np.ascontiguousarray(codes),
             is_reverse,
             length,
             int(patterns.extent.max()),
             patterns,
-            (weights, values, squares),
+            self._values(length),
             bits,
             np.asarray(w, dtype=np.float64) / unit,
             unit,
-            np.zeros(n_counts, np.int32),
+            np.zeros(_n_counts(patterns, bits), np.int32),
             out,
         )
         return out[::-1] if is_reverse else out
+
+    def _values(
+        self, length: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the weights of the views, and s(n) and s(n)**2 for all counts n of windows."""
+        views = self.count_views()
+        n = np.arange(2 * length + 2, dtype=np.float64)
+        by_transform = {"sqrt": np.sqrt(n), "binary": np.minimum(n, 1.0), "counts": n}
+        values = np.array([by_transform[view.transform] for view in views])
+        weights = np.array([view.weight for view in views])
+        return weights, values, np.rint(values**2).astype(np.int64)
+
+    def base_parts(self, windows: Windows, w: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the part of each base in <w, phi(x)>, shape (n, length), in reading direction.
+
+        The term of a k-mer is shared equally by its occurrences, and by their letters, so that the
+        parts of a window sum to <w, phi(x)>.
+        """
+        from seqmtl.features.kmer_loops import share_weights
+
+        patterns, _, bits = self._layout()
+        reads = np.zeros((patterns.extent.size, int(patterns.extent.max())), dtype=np.bool_)
+        for row, letters in zip(reads, _letters(patterns), strict=True):
+            row[letters] = True
+        out = np.zeros((len(windows), windows.length))
+        share_weights(
+            windows.codes,
+            windows.starts,
+            windows.is_reverse,
+            windows.length,
+            np.arange(len(windows)),
+            int(patterns.extent.max()),
+            patterns,
+            self._values(windows.length),
+            bits,
+            reads,
+            np.asarray(w, dtype=np.float64),
+            np.zeros(_n_counts(patterns, bits), np.int32),
+            out,
+        )
+        return out
+
+    def kmers(self, w: NDArray[Any]) -> Iterator[KmerFeature]:
+        """Yield all k-mers of at most 12 letters with their weights, pattern by pattern.
+
+        A k-mer and its reverse complement are one, the first by letters, unless views are stranded.
+        """
+        from seqmtl.features.kmer_loops import index_kmers
+
+        patterns, _, bits = self._layout()
+        views = self.count_views()
+        for p, letters in enumerate(_letters(patterns)):
+            k, view = len(letters), views[patterns.view[p]]
+            if k > _MAX_LISTED:
+                continue
+            codes = np.arange(4**k)
+            if patterns.strands[p] == _OWN_MIRROR:
+                codes = codes[codes <= _reverse_complements(k)]
+            indices = codes + patterns.offset[p]
+            if bits:
+                hashed = np.empty(4**k, dtype=np.int64)
+                index_kmers(p, bits, hashed)
+                indices = hashed[codes]
+            yield KmerFeature(
+                letters, view.is_stranded, codes, indices, np.sqrt(view.weight) * w[indices]
+            )
 
     def n_features(self, length: int = 0) -> int:
         """Return the number of features; the length of the windows does not matter."""
@@ -325,6 +447,18 @@ class KmerCounts(FeatureDefinition):
     def span(self, length: int = 0) -> int:
         """Return the most bases that a k-mer spans."""
         return max(view.extent for view in self.count_views())
+
+    def position_weights(
+        self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Refuse to give weights by position.
+
+        Raises
+        ------
+        SeqmtlError
+            Always: there are none.
+        """
+        raise SeqmtlError(f"all features must have positions, these have none: {self}")
 
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as JSON values (model files)."""
@@ -362,7 +496,7 @@ class CountRows(Rows):
         n_kmers = np.maximum(windows.length - patterns.extent + 1, 0)
         n_kmers = np.where(patterns.strands == _BOTH_STRANDS, 2 * n_kmers, n_kmers)
         letters = patterns.masks.sum(axis=1)  # the largest code
-        n_counts = 1 << hash_bits if hash_bits else int(letters.max()) + 1
+        n_counts = _n_counts(patterns, hash_bits)
         n_distinct = n_kmers if hash_bits else np.minimum(n_kmers, letters + 1)
         self.row_size = max(int(n_distinct.sum()), 1)
         self._sizes = n_counts, max(int(n_kmers.max()), 1)

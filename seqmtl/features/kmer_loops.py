@@ -408,6 +408,26 @@ def clean_lengths(codes, starts, length, rows, span, longest):
 
 
 @njit
+def _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers):
+    """List the k-mers of a pattern at the first n bases, and of the other strand; -1: none."""
+    size, strands = patterns[0][p], patterns[3][p]
+    shifts, masks = patterns[4][p], patterns[5][p]
+    down = 2 * (span - size)
+    for l in range(n):
+        kmers[0, l] = kmers[1, l] = -1
+        if clean[l] < size:
+            continue
+        kmer = _letters_of(code[l] >> down, shifts, masks)
+        if strands > 0:
+            complement = _letters_of(other[l], shifts, masks)
+            if strands == 1:
+                kmer = min(kmer, complement)
+            else:
+                kmers[1, l] = complement if n_bits == 0 else hash_index(p, complement, n_bits)
+        kmers[0, l] = kmer if n_bits == 0 else hash_index(p, kmer, n_bits)
+
+
+@njit
 def slide_windows(
     codes, is_reverse, length, span, patterns, views, n_bits, scaled, unit, counts, out
 ):
@@ -417,7 +437,7 @@ def slide_windows(
     changes two terms w_u s(n_u), in whole units: sums are exact, and the same in every sequence.
     ``scaled`` has the weights w in units, and ``counts`` is 0 before and after.
     """
-    extent, offset, view, strands, shifts, masks = patterns
+    extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
     n_windows = codes.size - length + 1
     code = np.empty(codes.size, np.int64)
@@ -425,30 +445,16 @@ def slide_windows(
     other = np.empty(codes.size, np.int64)
     load_codes(codes, 0, is_reverse, codes.size, span, code, clean)
     _complements(code, span, other)
-    # of the pattern: the k-mer at each base, and that of the other strand; -1 for none
     kmers = np.empty((2, codes.size), np.int32)
     totals = np.zeros(n_windows, np.int64)
     norms = np.zeros(n_windows, np.int64)
     for p in range(extent.size):
-        v, base, size = view[p], offset[p], extent[p]
-        down = 2 * (span - size)
-        n_here = length - size  # bases from the first k-mer of a window to the last
-        n_kmers = codes.size - size + 1 if n_here >= 0 else 0
+        v, base = view[p], offset[p]
+        n_here = length - extent[p]  # bases from the first k-mer of a window to the last
+        n_kmers = n_windows + n_here if n_here >= 0 else 0
+        _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
         total = norm = np.int64(0)
         for l in range(n_kmers):
-            kmers[0, l] = kmers[1, l] = -1
-            if clean[l] >= size:
-                kmer = _letters_of(code[l] >> down, shifts[p], masks[p])
-                complement = np.int64(-1)
-                if strands[p] > 0:
-                    complement = _letters_of(other[l], shifts[p], masks[p])
-                    if strands[p] == 1:
-                        kmer, complement = min(kmer, complement), np.int64(-1)
-                    elif n_bits > 0:
-                        complement = hash_index(p, complement, n_bits)
-                if n_bits > 0:
-                    kmer = hash_index(p, kmer, n_bits)
-                kmers[0, l], kmers[1, l] = kmer, complement
             first = l - n_here  # base of the window with this last k-mer
             for which in range(2):
                 u = kmers[which, l]
@@ -475,3 +481,66 @@ def slide_windows(
                 if norms[i] > 0:
                     out[i] += unit * totals[i] * np.sqrt(weight[v] / norms[i])
                 totals[i] = norms[i] = 0
+
+
+@njit
+def share_weights(
+    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, reads, w, counts, out
+):
+    """Add to out[r, l] the part of base l in the score of each window, in reading direction.
+
+    The term of a k-mer is shared by its occurrences, and by their letters: ``reads[p, j]`` tells
+    whether pattern p has a letter at base j. ``counts`` is 0 before and after.
+    """
+    extent, offset, view, _, _, _ = patterns
+    weight, values, squares = views
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    other = np.empty(length, np.int64)
+    kmers = np.empty((2, length), np.int32)
+    parts = np.zeros(length)
+    for r in range(rows.size):
+        i = rows[r]
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        _complements(code, span, other)
+        norm = np.int64(0)
+        for p in range(extent.size):
+            v, base, size = view[p], offset[p], extent[p]
+            n_kmers = max(0, length - size + 1)
+            _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
+            for l in range(n_kmers):
+                for which in range(2):
+                    u = kmers[which, l]
+                    if u >= 0:
+                        norm += squares[v, counts[u] + 1] - squares[v, counts[u]]
+                        counts[u] += 1
+            n_letters = 0
+            for j in range(size):
+                n_letters += reads[p, j]
+            for l in range(n_kmers):
+                for which in range(2):
+                    u = kmers[which, l]
+                    if u < 0:
+                        continue
+                    n = counts[u]
+                    part = w[base + u] * values[v, n] / (n * n_letters)
+                    for j in range(size):
+                        if reads[p, j]:
+                            parts[l + (size - 1 - j if which == 1 else j)] += part
+            for l in range(n_kmers):
+                for which in range(2):
+                    if kmers[which, l] >= 0:
+                        counts[kmers[which, l]] = 0
+            if p + 1 == extent.size or view[p + 1] != v:
+                factor = np.sqrt(weight[v] / norm) if norm > 0 else 0.0
+                for l in range(length):
+                    out[r, l] += factor * parts[l]
+                    parts[l] = 0.0
+                norm = np.int64(0)
+
+
+@njit
+def index_kmers(p, n_bits, indices):
+    """Hash all k-mers of a pattern."""
+    for kmer in range(indices.size):
+        indices[kmer] = hash_index(p, kmer, n_bits)
