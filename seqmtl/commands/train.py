@@ -224,7 +224,8 @@ def _examples(
 
     source = request.source
     if not request.is_on_disk:
-        windows = source.read_labelled(request.window, request.shift, features)
+        chosen = features if request.features else None
+        windows = source.read_labelled(request.window, request.shift, chosen)
         yield Examples.of(windows.with_tasks(windows.tasks)), None, None
         return
     from seqmtl.training.stored_windows import WindowCache, stored_examples

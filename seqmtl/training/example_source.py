@@ -25,7 +25,11 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
 from seqmtl.sequences.quality import WindowChecker, short_windows, window_warnings
 from seqmtl.sequences.windows import UNNAMED, pad_windows
-from seqmtl.training.site_detection import find_in_shorter, find_misplaced
+from seqmtl.training.site_detection import (
+    differ_in_length,
+    find_in_shorter,
+    find_misplaced,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -373,7 +377,8 @@ class ExampleSource:
         """Read labelled windows to train on, and log what is probably wrong with them.
 
         Longer sequences are trimmed to their centre, or to what `shift` makes of it. With features
-        that need no positions, shorter ones are padded with N at their end.
+        that need no positions, or if `features` are to be chosen (None) and there is neither a
+        window nor a site, shorter ones are padded with N at their end.
 
         Raises
         ------
@@ -381,16 +386,19 @@ class ExampleSource:
             If a file is invalid, or every sequence is shorter than the k-mers of the features.
         """
         wide = None if window is None else window + 2 * abs(shift)
-        pad = features is not None and features.is_position_free
+        if features is None:
+            pad = window is None and self.dataset is None and self.parts[0].site is None
+        else:
+            pad = features.is_position_free
         genomes: dict[str, Genome] = {}
         parts = [part.read(wide, genomes, require_labels=True, pad=pad) for part in self.parts]
         windows = self._joined(parts, pad=pad)
         if window is not None and shift:
             windows = windows.center(window, shift)
         self.log_faults(window_warnings([windows]))
-        if pad and features is not None:
+        if features is not None and features.is_position_free:
             self._check_lengths([windows], features)
-        else:
+        elif not differ_in_length(windows):
             self.log_faults(find_misplaced(windows))
         return windows
 

@@ -23,6 +23,7 @@ from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.dataset_site import site_in_dataset
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
 from seqmtl.sequences.examples import Examples
 
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 #: Of windows whose features do not depend on the position.
 NO_SITE = Site(0, 0, "")
+_FEW_PADDED = 0.01  # windows of one length may end with N, too
 _MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
@@ -148,6 +150,8 @@ def site_of_examples(
         except SeqmtlError as error:
             if features is not None:
                 raise
+            if differ_in_length(examples.data):
+                return NO_SITE
             logger.warning(
                 "%s; held-out labels now choose the kind of features, but a model without a site "
                 "classifies windows only, and does not find sites",
@@ -231,6 +235,18 @@ def find_misplaced(windows: Windows) -> list[str]:
     return faults
 
 
+def differ_in_length(windows: Windows | WindowStore) -> bool:
+    """Return whether some windows, but not all, end with a letter other than A, C, G, T.
+
+    Sequences of different lengths are padded so.
+    """
+    if not isinstance(windows, Windows) or not len(windows):
+        return False
+    last = np.where(windows.is_reverse, 0, windows.length - 1)
+    share = (windows.codes[windows.starts + last] == OTHER).mean()
+    return bool(_FEW_PADDED < share < 1.0)
+
+
 def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> int:
     """Return the base of the window at which features have their finest resolution, 0-based.
 
@@ -276,6 +292,9 @@ def anchor_features(
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return [features or Numeric()], site
+    if features is None and (site is None or not site.length) and differ_in_length(examples.data):
+        features = KmerCounts()
+        logger.info("the sequences differ in length: features without positions, %s", features)
     if features is not None and features.is_position_free:
         return [features], NO_SITE
     if site is None:

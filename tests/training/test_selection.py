@@ -248,6 +248,14 @@ class TestKinds:
         model = self._chosen(lambda rng: 41)
         assert not model.features.is_position_free
 
+    def test_sequences_of_different_lengths(self):
+        windows = self._windows(lambda rng: 41)
+        strings = [text[: 50 + i % 11] for i, text in enumerate(windows.sequences())]
+        padded = Windows.from_strings(strings, labels=windows.labels, pad=True)
+        examples = Examples.of(padded.with_tasks(["one"] * len(padded)))
+        model, _ = train(examples, SearchSpace.of_sharing(("one",)))
+        assert model.features.is_position_free
+
     def test_given_features_are_kept(self):
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
