@@ -59,6 +59,10 @@ def without(model: PairedModel, names: list[str]) -> PairedModel:
         bias = None if end.consensus_bias is None else end.consensus_bias[rows]
         columns = {"W": end.W[:, rows], "bias": end.bias[rows], "consensus_bias": bias}
         columns["calibration"] = end.calibration[rows]
+        training = dict(end.training)
+        for key in ("tasks", "calibration"):
+            training[key] = {task: training[key][task] for task in tasks if task in training[key]}
+        columns["training"] = training
         return replace(end, tasks=tasks, kernel=kernel, curves=curves, **columns)
 
     layer = {name: layer for name, layer in model.layer.items() if name not in names}
