@@ -243,7 +243,7 @@ def _examples(
         memory=request.memory,
         dask=request.dask,
         resume=request.resume,
-        pad=features.is_position_free,
+        features=features,
     ) as (examples, trainer):
         yield examples, trainer, cache
 

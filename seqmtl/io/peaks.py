@@ -70,37 +70,37 @@ def read_peaks(path: PathLike, genome: Genome) -> Peaks:
 def draw_negatives(peaks: Peaks, genome: Genome, seed: int) -> Peaks:
     """Draw an interval like each, see :func:`seqmtl.sequences.background.draw_background`.
 
-    Those for which none was found are counted in a warning.
+    Those for which there is none are counted in a warning.
 
     Raises
     ------
     InputFormatError
-        If none was found at all.
+        If there is none for any.
     """
     starts = genome.starts[peaks.contigs] + peaks.begins
     drawn = draw_background(genome, starts, peaks.lengths, np.random.default_rng(seed))
-    is_found = drawn >= 0
-    n, n_lost = drawn.size, int((~is_found).sum())
+    is_drawn = drawn >= 0
+    n, n_lost = drawn.size, int((~is_drawn).sum())
     if n_lost == n:
         raise InputFormatError(
-            "intervals of the same lengths and share of G and C must be elsewhere on the contigs, "
-            "but none was found; give negatives, too",
+            "there must be intervals of the same lengths and share of G and C elsewhere on the "
+            "contigs, but there are none; give negatives, too",
             peaks.source,
         )
     if n_lost:
         logger.warning(
-            "%s: for %d of %d intervals no other of the same length and share of G and C was "
-            "found on their contigs; there are fewer negatives",
+            "%s: for %d of %d intervals there is no other of the same length and share of G and C "
+            "on their contigs; there are fewer negatives",
             peaks.source,
             n_lost,
             n,
         )
     return Peaks(
         peaks.source,
-        peaks.contigs[is_found],
-        (drawn - genome.starts[peaks.contigs])[is_found],
-        peaks.lengths[is_found],
-        peaks.is_reverse[is_found],
+        peaks.contigs[is_drawn],
+        (drawn - genome.starts[peaks.contigs])[is_drawn],
+        peaks.lengths[is_drawn],
+        peaks.is_reverse[is_drawn],
     )
 
 

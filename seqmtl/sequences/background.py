@@ -58,8 +58,8 @@ def draw_background(
             n_gc, n_letters = _counts(genome.codes, begin, size)
             fits = _bins(n_gc, n_letters) == bins[rows[part]]
             fits &= (n_letters >= (1.0 - MAX_N) * size) & ~_overlap(begin, size, merged)
-            found = part[fits][::-1]  # of several, the first
-            drawn[rows[found]] = tried[found]
+            hits = part[fits][::-1]  # of several, the first
+            drawn[rows[hits]] = tried[hits]
         pending, n_tries = pending[drawn[pending] < 0], n_tries + n
     return drawn
 

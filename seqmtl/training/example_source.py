@@ -397,24 +397,20 @@ class ExampleSource:
             windows = windows.center(window, shift)
         self.log_faults(window_warnings([windows]))
         if features is not None and features.is_position_free:
-            self._check_lengths([windows], features)
+            span = features.span(windows.length)
+            self._check_lengths(short_windows(windows, span), len(windows), span)
         elif not differ_in_length(windows):
             self.log_faults(find_misplaced(windows))
         return windows
 
-    def _check_lengths(self, parts: Iterable[Windows], features: FeatureDefinition) -> None:
-        """Warn of sequences that are shorter than the k-mers of the features.
+    def _check_lengths(self, names: list[str], n: int, span: int) -> None:
+        """Warn of the sequences, of n, that are shorter than the longest k-mers.
 
         Raises
         ------
         InputFormatError
             If all are.
         """
-        n, names = 0, list[str]()
-        for windows in parts:
-            span = features.span(windows.length)
-            n += len(windows)
-            names += short_windows(windows, span)
         if names and len(names) == n:
             raise InputFormatError(
                 f"sequences must be as long as the longest k-mers, {span} bases, but all are "
@@ -452,11 +448,15 @@ class ExampleSource:
         return windows
 
     def read_in_parts(
-        self, window: int | None, shift: int, memory: int, *, pad: bool = False
+        self,
+        window: int | None,
+        shift: int,
+        memory: int,
+        features: FeatureDefinition | None = None,
     ) -> Iterator[Windows]:
         """Yield labelled windows of a dataset, an organism at a time, or of tables.
 
-        With `pad`, shorter sequences are padded with N at their end.
+        With features that need no positions, shorter sequences are padded with N at their end.
 
         Raises
         ------
@@ -465,13 +465,18 @@ class ExampleSource:
         MemoryLimitError
             If a genome does not fit into the memory.
         """
-        checker = WindowChecker()
+        checker, names, n, span = WindowChecker(), list[str](), 0, 0
+        pad = features is not None and features.is_position_free
         parts = self._parts(window, shift, pad) if self.dataset is None else self._organisms(memory)
         for part in parts:
             windows = part if window is None else part.center(window, shift)
             checker.add(windows)
+            if pad and features is not None:
+                n, span = n + len(windows), features.span(windows.length)
+                names += short_windows(windows, span)
             yield windows
         self.log_faults(checker.faults())
+        self._check_lengths(names, n, span)
 
     def _organisms(self, memory: int) -> Iterator[Windows]:
         """Yield the windows of a dataset, an organism at a time."""

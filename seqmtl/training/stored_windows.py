@@ -17,6 +17,7 @@ from seqmtl._schema import anything, items, load, mapping, record
 from seqmtl._version import __version__
 from seqmtl.cluster import Workers, connect
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.streams import read_json
 from seqmtl.files.write import UNFINISHED, remove_file, write_json
@@ -165,7 +166,7 @@ def stored_examples(
     memory: int | None,
     dask: str | None,
     resume: bool,
-    pad: bool = False,
+    features: FeatureDefinition | None = None,
 ) -> Iterator[tuple[Examples, OutOfCoreTrainer]]:
     """Store the windows of a source; yield them, and how to train on them.
 
@@ -185,14 +186,14 @@ def stored_examples(
         Address of the scheduler whose workers score the windows.
     resume : bool
         Whether to start from what an interrupted run has left.
-    pad : bool
-        Whether sequences of different lengths are padded with N at their end.
+    features : FeatureDefinition, optional
+        Features; if they need no positions, sequences may differ in length.
     """
     memory = memory or available_memory()
     cache.check_folder()
     try:
         with connect(dask) if dask else nullcontext() as workers:
-            parts = source.read_in_parts(window, shift, memory, pad=pad)
+            parts = source.read_in_parts(window, shift, memory, features)
             store = cache.store(parts, resume=resume)
             cache.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)

@@ -141,6 +141,9 @@ def test_faults_of_sequences_are_counted_and_padding_is_none(here, tmp_path, seq
     told = seqmtl(f"train ant.fa few.fa --negatives ant_bg.fa few.fa {FREE} -o {tmp_path}/m").err
     assert "windows that occur with both labels: 3 of task" in told
     assert "4 of 126 sequences are shorter than the longest k-mers, 6 bases (first: p)" in told
+    (here / "few.csv").write_text("sequence,label\nACG,1\nACGTACGT,1\nGG,0\nACGTACGTA,0\n")
+    on_disk = seqmtl(f"train few.csv {FREE} --memory 1G -o {tmp_path}/m").err
+    assert "2 of 4 sequences are shorter than the longest k-mers, 6 bases (first: 0)" in on_disk
     assert "hold no A, C, G or T" not in told
     assert "are elsewhere" not in told
 

@@ -137,7 +137,7 @@ def test_what_has_no_equal_is_counted(write, caplog):
     genome = load_genome(write(f">c\n{'A' * 90}GGGGGGGG{'A' * 40}\n", "g.fa"), padding=0)
     peaks = read_peaks(write("c\t90\t98\nc\t3\t11\n", "p.bed"), genome)
     assert draw_negatives(peaks, genome, 0).lengths.tolist() == [8]
-    assert "for 1 of 2 intervals no other of the same length" in caplog.text
+    assert "for 1 of 2 intervals there is no other of the same length" in caplog.text
     peaks = read_peaks(write("c\t90\t98\n", "p.bed"), genome)
     with pytest.raises(InputFormatError, match="give negatives, too"):
         draw_negatives(peaks, genome, 0)
