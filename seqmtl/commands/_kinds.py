@@ -120,11 +120,6 @@ def probability(value: object) -> float:
     return _number(value, min_val=0, max_val=1)
 
 
-def change(value: object) -> float:
-    """Take a change of a probability, above 0 and at most 1."""
-    return _number(value, max_val=1)
-
-
 def _number(
     value: object,
     min_val: float | None = None,

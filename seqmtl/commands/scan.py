@@ -309,7 +309,8 @@ takes the larger value of both strands. Files ending in .gz are bgzipped and ind
 A model whose features need no site (spectrum, gapped) scores the window around every base, in time
 that the length of windows does not change. bedGraph and bigWig have all of them, at their middle
 base; other formats have the windows that no overlapping window exceeds. K-mers of both strands give
-one score: the strand is a dot, and bigWig is one file. Windows of mostly N have no score.
+one score: the strand is a dot, and bigWig is one file. A window more than half of which is N has no
+score.
 
 A model of seqmtl pair reports donors and acceptors, with probabilities given their partners, in
 OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --boundary-model), or in

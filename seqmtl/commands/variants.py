@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from seqmtl._checks import check_number
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
@@ -17,7 +18,14 @@ from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Genome
-    from seqmtl.variant_effects import AnnotationSummary, EffectScorer, PairedEffectScorer
+    from seqmtl.variant_effects import (
+        AnnotationSummary,
+        EffectScorer,
+        PairedEffectScorer,
+        WindowEffectScorer,
+    )
+
+    _Scorer = EffectScorer | PairedEffectScorer | WindowEffectScorer
 
 logger = logging.getLogger("seqmtl")
 
@@ -46,7 +54,7 @@ class Variants(_options.Relatives, _options.Threads):
     threshold: float | None = option(
         "annotate only alleles with a gain or loss of at least X (default: all)",
         metavar="X",
-        kind=_kinds.change,
+        kind=_kinds.positive_float,
     )
     chrom_map: str | None = option(
         "contig names in the VCF and in the FASTA, a pair per line", metavar="TSV"
@@ -112,9 +120,7 @@ class Variants(_options.Relatives, _options.Threads):
         if [self.output, self.tsv, self.json].count("-") > 1:
             raise UsageError("only one output can go to standard output; name files for the others")
 
-    def _genome(
-        self, scorer: EffectScorer | PairedEffectScorer, chrom_map: dict[str, str]
-    ) -> Genome:
+    def _genome(self, scorer: _Scorer, chrom_map: dict[str, str]) -> Genome:
         """Load the contigs that have variants; all contigs if the variants come from a stream."""
         from seqmtl.io import load_genome
         from seqmtl.io.vcf import VcfReader
@@ -135,11 +141,11 @@ class Variants(_options.Relatives, _options.Threads):
             raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
 
-def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
+def _scorer(request: Variants) -> _Scorer:
     """Return the scorer of alleles for the model."""
     from seqmtl.loading import load_site_model
     from seqmtl.splicing.model import PairedModel
-    from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
+    from seqmtl.variant_effects import EffectScorer, PairedEffectScorer, WindowEffectScorer
 
     model, request = _options.with_organism_of_like(load_site_model(request.model), request)
     if request.organism is None and len(model.tasks) > 1:
@@ -148,6 +154,12 @@ def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
             f"{', '.join(model.tasks)} with --organism"
         )
     organism, distance = request.organism or model.tasks[0], request.distance
+    if not isinstance(model, PairedModel) and model.features.is_position_free:
+        request.refuse(("distance",), "is for models of sites; this one needs none, leave it out")
+        model.log_relatives([organism])
+        return WindowEffectScorer(model, organism)
+    if request.threshold is not None:
+        check_number("threshold", request.threshold, max_val=1)
     if isinstance(model, PairedModel):
         return PairedEffectScorer(model, organism, distance=distance)
     model.log_relatives([organism])
@@ -205,6 +217,10 @@ the insertion. If an indel can be placed at several positions, the one with the 
 counts, so the result does not depend on how the variant is written. A position without the letters
 of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
 N. To add a second signal (acceptors after donors), run the command again on its own output.
+
+A model whose features need no site (spectrum, gapped) writes the score of the window around the
+variant: SeqMTL_score=ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA. Both windows have the length of the
+model, with the changed bases in the middle; --threshold is one of the score.
 
 A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
 sites that an intron can join to the windows; RS is the change in the log-odds of the probability.

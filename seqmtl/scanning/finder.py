@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
 from seqmtl.calibration.curve import to_probability
-from seqmtl.exceptions import ParameterError
+from seqmtl.exceptions import ParameterError, SeqmtlError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import weights_of_first, window_scorer
@@ -233,6 +233,11 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     UnknownTaskError
         If the model lacks the organism and its relatives.
     """
+    if model.features.is_position_free:
+        raise SeqmtlError(
+            f"the model must be one of sites, but its features need none: {model.features}; scan "
+            "its windows with seqmtl scan, and for variants use score_changes"
+        )
     model.site.require_known()
     site = model.site if site is None else site
     own = replace(model.site, offset=site.offset)

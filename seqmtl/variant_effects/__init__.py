@@ -3,6 +3,11 @@
 from seqmtl.variant_effects.annotate import AnnotationSummary, Annotator, annotate_vcf
 from seqmtl.variant_effects.effects import Effects, EffectScorer, score_variants
 from seqmtl.variant_effects.paired_effects import PairedEffectScorer
+from seqmtl.variant_effects.window_effects import (
+    WindowEffects,
+    WindowEffectScorer,
+    score_changes,
+)
 
 __all__ = [
     "AnnotationSummary",
@@ -10,6 +15,9 @@ __all__ = [
     "EffectScorer",
     "Effects",
     "PairedEffectScorer",
+    "WindowEffectScorer",
+    "WindowEffects",
     "annotate_vcf",
+    "score_changes",
     "score_variants",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +95,22 @@ class AlleleList:
         self._bounds_of: dict[str, tuple[int, int]] = {}
         self._positions: list[tuple[int, int, int, int]] = []
         self._alts: list[bytes] = []
+
+    @classmethod
+    def of(
+        cls, genome: Genome, variants: Iterable[tuple[str, int, str, str]]
+    ) -> tuple[AlleleList, list[str]]:
+        """Return the variants that can be scored, and for each of all why it cannot, or "".
+
+        Variants are (contig, 0-based start, ref, alt).
+        """
+        scorable = cls(genome)
+        reasons = []
+        for contig, start, ref, alt in variants:
+            letters = ref.encode()
+            reason = scorable.refuse_record(contig, start, letters)
+            reasons.append(reason or scorable.add(contig, start, letters, alt.encode()))
+        return scorable, reasons
 
     def __len__(self) -> int:
         return len(self._positions)

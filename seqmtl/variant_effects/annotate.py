@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seqmtl._threads import in_order
 from seqmtl.files.bgzip import open_packed, packer
@@ -16,9 +16,10 @@ from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variant_effects.alleles import AlleleList, is_allele
-from seqmtl.variant_effects.effect_text import INTRONS, TABLE, texts_of, vcf_header
+from seqmtl.variant_effects.effect_text import texts_of, vcf_header
 from seqmtl.variant_effects.effects import EffectScorer
 from seqmtl.variant_effects.paired_effects import PairedEffectScorer
+from seqmtl.variant_effects.window_effects import WindowEffectScorer
 
 _REPORT_INTERVAL = 100_000
 _log = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class Annotator:
 
     Parameters
     ----------
-    scorer : EffectScorer or PairedEffectScorer
+    scorer : EffectScorer, PairedEffectScorer or WindowEffectScorer
         Scores alleles.
     genome : Genome
         Reference genome.
@@ -102,7 +103,7 @@ class Annotator:
 
     def __init__(
         self,
-        scorer: EffectScorer | PairedEffectScorer,
+        scorer: EffectScorer | PairedEffectScorer | WindowEffectScorer,
         genome: Genome,
         *,
         chrom_map: Mapping[str, str] | None = None,
@@ -117,7 +118,7 @@ class Annotator:
     def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
         """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
         alleles, scorable = self._alleles(batch)
-        effects_of_signals = [
+        effects_of_signals: list[Any] = [
             of_signal.lists()
             for of_signal in self.scorer.by_signal(self.genome, scorable.alleles())
         ]
@@ -207,7 +208,7 @@ def annotate_vcf(
     reader = VcfReader(vcf)
     summary = AnnotationSummary()
     head = packer(output)(vcf_header(annotator.texts, reader, command))
-    columns = (*TABLE, *(INTRONS if annotator.scorer.sees_introns else ()))
+    columns = annotator.texts[0].columns
     work = partial(annotator.annotate, output=output, table=table)
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
     with ExitStack() as stack:

@@ -117,6 +117,10 @@ class EffectText:
             f"(ST), change of the {score} (RS, where both alleles have the {site}){spans}. "
             f"Format: ALLELE|ORGANISM|{names}"
         )
+        return self._declared(what)
+
+    def _declared(self, what: str) -> list[bytes]:
+        """Return the lines that declare the INFO entries, with what the first one is."""
         why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
         lines = [
             f'##INFO=<ID={self.field},Number=.,Type=String,Description="{what}">',
@@ -124,6 +128,11 @@ class EffectText:
             f'"Why seqmtl did not score an allele ({why})">',
         ]
         return [line.encode("utf-8", "surrogateescape") for line in lines]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the table."""
+        return (*TABLE, *(INTRONS if self._with_introns else ()))
 
     def info(self, entries: Sequence[str], reasons: Sequence[str]) -> bytes:
         """Return the new INFO text: effects of alleles, or reasons why there are none."""
@@ -175,8 +184,43 @@ class EffectText:
         return "\t".join(fields) + "\n"
 
 
+class ScoreText(EffectText):
+    """Formats the change of the score of the window around an allele.
+
+    Parameters
+    ----------
+    organism : str
+        Its organism.
+    """
+
+    columns = ("contig", "pos", "ref", "alt", "organism", "score_ref", "score_alt", "delta")
+
+    def __init__(self, organism: str) -> None:
+        super().__init__("score", organism)
+
+    def header_lines(self) -> list[bytes]:
+        """Return the lines that declare the INFO entries."""
+        return self._declared(
+            f"seqmtl {__version__}: score of the window around the allele, in the reference and in "
+            "the alternative, and its change. Format: ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA"
+        )
+
+    def entry(self, alt: bytes, effects: Any, i: int, position: int) -> str:
+        """Return the scores of allele i, in lists, as an INFO entry."""
+        return "|".join([alt.decode(), self._escaped, *_scores_and_change(effects.scores[i], 4)])
+
+    def line(self, row: Sequence[bytes], alt: bytes, effects: Any, i: int, position: int) -> str:
+        """Return the scores of allele i as a line of the table; POS is 1-based."""
+        fields = [readable(row[CHROM]), str(position), readable(row[REF]), alt.decode()]
+        return (
+            "\t".join([*fields, self._organism, *_scores_and_change(effects.scores[i], 5)]) + "\n"
+        )
+
+
 def texts_of(scorer: Any) -> list[EffectText]:
     """Return what formats the effects on each signal that a scorer of alleles knows."""
+    if scorer.kinds == ("score",):
+        return [ScoreText(scorer.organism)]
     return [
         EffectText(kind, scorer.organism, with_introns=scorer.sees_introns) for kind in scorer.kinds
     ]
@@ -197,6 +241,10 @@ def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> byt
 def _offset(effects: Effects, i: int, c: int, position: int) -> str:
     """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
     return str(effects.positions[i][c] + 1 - position) if effects.strands[i][c] >= 0 else "."
+
+
+def _scores_and_change(scores: Sequence[float], n_decimals: int) -> list[str]:
+    return [f"{value:.{n_decimals}f}" for value in (*scores, scores[1] - scores[0])]
 
 
 def _score_change(scores: Sequence[float]) -> str:

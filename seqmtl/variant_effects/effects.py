@@ -385,12 +385,7 @@ def score_variants(
     ... # doctest: +SKIP
     """
     scorer = EffectScorer(model, organism, distance=distance)
-    scorable = AlleleList(genome)
-    reasons = []
-    for contig, start, ref, alt in variants:
-        letters = ref.encode()
-        reason = scorable.refuse_record(contig, start, letters)
-        reasons.append(reason or scorable.add(contig, start, letters, alt.encode()))
+    scorable, reasons = AlleleList.of(genome, variants)
     (scored,) = scorer.by_signal(genome, scorable.alleles())
     rows = np.array([i for i, reason in enumerate(reasons) if not reason], dtype=np.int64)
     n = len(reasons)

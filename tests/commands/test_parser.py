@@ -68,7 +68,7 @@ def test_help_is_a_command_too(seqmtl):
             "variants m --vcf v --fasta f -o x.vcf --distance -1",
             "--distance must be an integer of at least 0, got -1",
         ),
-        ("variants m --vcf v --fasta f -o x.vcf --threshold 2", "above 0 and at most 1, got 2"),
+        ("variants m --vcf v --fasta f -o x.vcf --threshold 0", "a finite number above 0, got 0"),
         ("explain m -o x --max-order 11", "--max-order must be an integer from 1 to 10, got 11"),
         ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
     ],

@@ -220,6 +220,8 @@ class TestLines:
 
     def test_a_threshold_leaves_out_entries_but_no_line(self, run, vcf_path, tmp_path):
         full = records(run(vcf_path))
+        told = run(vcf_path, "--threshold", 2, code=2)[1]
+        assert "--threshold must be a number above 0 and at most 1, got 2.0" in told
         some = records(run(vcf_path, "--threshold", 0.2, "--json", tmp_path / "s.json"))
         assert len(some) == len(full)
         wanted = [(row[1], e) for row, e in entries_of(full) if max(map(float, e[2:4])) >= 0.2]

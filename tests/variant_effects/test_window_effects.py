@@ -1,0 +1,153 @@
+"""Scores of windows around alleles, against those cut from edited sequences."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io import load_genome
+from seqmtl.sequences import Windows
+from seqmtl.variant_effects import score_changes, score_variants
+from tests.scanning.cases import flip, make_contig
+from tests.scanning.test_sliding import FEATURES, LENGTH, make_model
+from tests.variant_effects.test_vcf import COLUMNS, HEADER, RECORDS, SCORED, I, record
+
+MODEL = make_model(FEATURES[0])
+
+
+@pytest.fixture(scope="module")
+def genome(tmp_path_factory):
+    path = tmp_path_factory.mktemp("genome") / "g.fa"
+    contig = make_contig(np.random.default_rng(3), 120)
+    contig = contig[:50] + "CACACACA" + contig[58:]
+    path.write_text(f">I\n{contig}\n")
+    return contig, load_genome(path, padding=1)
+
+
+def zone_of(before, after):
+    """Return start and both lengths of the stretch that differs, however the change is placed."""
+    shift = len(after) - len(before)
+    left = 0
+    while left < min(len(before), len(after)) and before[left] == after[left]:
+        left += 1
+    right = 0
+    while right < min(len(before), len(after)) and before[-1 - right] == after[-1 - right]:
+        right += 1
+    first, last = sorted([left, min(len(before), len(after)) - right])
+    if not shift and left == len(before):
+        return None
+    if left + right <= min(len(before), len(after)):
+        return left, len(before) - left - right, len(after) - left - right
+    return first, last - first + max(0, -shift), last - first + max(0, shift)
+
+
+def score_of(model, string, start, size):
+    """Return the score of the window with `size` bases from start on in its middle."""
+    padded = "N" * LENGTH + string + "N" * LENGTH
+    begin = start + size // 2 - LENGTH // 2 + LENGTH
+    window = padded[begin : begin + LENGTH]
+    strands = [window, flip(window)] if model.features.is_stranded else [window]
+    return model.decision_function(Windows.from_strings(strands), "fly").max()
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 119),
+    st.sampled_from([0, 1, 1, 2, 4, 30]),
+    st.text("ACGT", max_size=5) | st.sampled_from(["CA", "CACA"]),
+    st.sampled_from(FEATURES[:2]),
+)
+def test_both_windows_are_cut_around_the_change(genome, start, n_ref, alt, features):
+    contig, loaded = genome
+    model = make_model(features)
+    ref = contig[start : start + n_ref]
+    edited = contig[:start] + alt + contig[start + len(ref) :]
+    effects = score_changes(model, loaded, [("I", start, ref, alt)], "fly")
+    zone = zone_of(contig, edited)
+    if zone is None:
+        assert not effects.changes.any()
+        return
+    first, n_before, n_after = zone
+    expected = [score_of(model, contig, first, n_before), score_of(model, edited, first, n_after)]
+    assert_allclose(effects.scores[0], expected, atol=1e-6)
+    delta = expected[1] - expected[0]
+    assert_allclose(effects.changes[0], [max(delta, 0), max(-delta, 0)], atol=1e-6)
+
+
+def test_a_substitution_is_in_the_middle_of_both_windows(genome):
+    contig, loaded = genome
+    alt = "ACGT"["CGTA".index(contig[60])]
+    effects = score_changes(MODEL, loaded, [("I", 60, contig[60], alt), ("J", 1, "A", "C")], "fly")
+    window = contig[48:72]
+    windows = Windows.from_strings([window, window[:12] + alt + window[13:]])
+    assert_allclose(effects.scores[0], MODEL.decision_function(windows, "fly"), atol=1e-6)
+    assert np.isnan(effects.scores[1]).all()
+    assert effects.reasons == ["", "unknown_contig"]
+
+
+def test_it_does_not_matter_how_an_indel_in_a_repeat_is_written(genome):
+    contig, loaded = genome
+    same = [("I", 50 + 2 * i, "CA", "") for i in range(4)] + [("I", 51, "AC", "")]
+    effects = score_changes(MODEL, loaded, same, "fly")
+    assert contig[50:58] == "CACACACA"
+    assert len(np.unique(effects.scores.round(9), axis=0)) == 1
+
+
+def test_vcf(seqmtl, tmp_path, write):
+    """Records of all kinds: entries, lines of the table, and what is left out."""
+    MODEL.save(tmp_path / "m.seqmtl")
+    fasta = write(f">I\n{I}\n", "genome.fa")
+    vcf = write(HEADER + COLUMNS + "\n" + "".join(RECORDS[:5]), "in.vcf")
+    run = f"variants {tmp_path}/m.seqmtl --vcf {vcf} --fasta {fasta} --organism fly"
+    seqmtl(f"{run} -o {tmp_path}/out.vcf --tsv {tmp_path}/out.tsv")
+    text = (tmp_path / "out.vcf").read_text()
+    assert "SCORE_REF|SCORE_ALT|DELTA" in text
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    entries = [
+        entry.split("|")
+        for line in lines
+        for entry in line.split("\t")[7].split("SeqMTL_score=")[1].split(",")
+    ]
+    assert len(lines) == len([i for i in SCORED if i < 5])
+    with (tmp_path / "out.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    variants = [(r["contig"], int(r["pos"]) - 1, r["ref"], r["alt"]) for r in rows]
+    effects = score_changes(MODEL, load_genome(fasta, padding=1), variants, "fly")
+    for row, entry, (before, after) in zip(rows, entries, effects.scores, strict=True):
+        assert entry[:2] == [row["alt"], "fly"]
+        assert [float(x) for x in entry[2:]] == pytest.approx(
+            [before, after, after - before], abs=1e-4
+        )
+        numbers = [float(row[name]) for name in ("score_ref", "score_alt", "delta")]
+        assert numbers == pytest.approx([before, after, after - before], abs=2e-5)
+    largest = np.abs(effects.scores[:, 1] - effects.scores[:, 0])
+    seqmtl(f"{run} -o {tmp_path}/some.vcf --threshold {largest.max() - 1e-6}")
+    assert (tmp_path / "some.vcf").read_text().count("|fly|") == 1
+    err = seqmtl(f"{run} -o {tmp_path}/x.vcf --distance 3", 2).err
+    assert "--distance is for models of sites" in err
+
+
+def test_variants_of_sites_need_a_site(genome):
+    with pytest.raises(SeqmtlError, match="use score_changes"):
+        score_variants(MODEL, genome[1], [("I", 1, "", "A")], "fly")
+
+
+def test_record_of_a_long_deletion(seqmtl, tmp_path, write):
+    """A deletion longer than the windows has its middle in the window of the reference."""
+    MODEL.save(tmp_path / "m.seqmtl")
+    fasta = write(f">I\n{I}\n", "genome.fa")
+    line = record(100, I[99:399], I[99])
+    vcf = write(HEADER + COLUMNS + "\n" + line, "in.vcf")
+    run = f"variants {tmp_path}/m.seqmtl --vcf {vcf} --fasta {fasta} --organism fly -o -"
+    out = seqmtl(run).out.splitlines()[-1]
+    first, n_before, n_after = zone_of(I, I[:100] + I[399:])
+    after = score_of(MODEL, I[:100] + I[399:], first, n_after)
+    before = score_of(MODEL, I, first, n_before)
+    shown = [float(x) for x in out.split("|")[2:4]]
+    assert shown == pytest.approx([before, after], abs=1e-4)
