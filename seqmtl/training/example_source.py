@@ -309,7 +309,10 @@ class ExampleSource:
                     "file; leave one of them out"
                 )
             if len(signs) > 1 and is_dataset(path):
-                raise UsageError(f"{path} is a dataset, which must be the only DATA; name it alone")
+                raise UsageError(
+                    f"{path} is a dataset, which must be the only DATA, unless a model of seqmtl "
+                    "pair takes two; name it alone"
+                )
             genome = _genome_of(path, name or organism, genomes) if genomes else None
             parts.append(ExampleFile(path, name or organism, sign, split, site, genome, seed))
         return cls(tuple(parts))

@@ -311,7 +311,7 @@ def test_evaluate_names_what_it_cannot_do(case, seqmtl):
     data = f"{case}/donors {case}/acceptors"
     for words, message in (
         (f"{case}/splice {case}/donors", "takes two datasets"),
-        (f"{case}/donor {data}", "takes one DATA"),
+        (f"{case}/donor {data}", "is a dataset, which must be the only DATA, unless"),
         (f"{case}/splice {data} --plot x.png", "--plot does not support models of"),
     ):
         assert message in seqmtl(f"evaluate {words}", 2).err
