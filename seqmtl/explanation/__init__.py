@@ -2,6 +2,7 @@
 
 from seqmtl.explanation.contributions import contributions, mutagenesis
 from seqmtl.explanation.figures import draw_contributions, draw_kmers, draw_logo, draw_poim
+from seqmtl.explanation.kmers import CountedKmer, top_kmers
 from seqmtl.explanation.poim import (
     KmerWeight,
     Oligomer,
@@ -14,6 +15,7 @@ from seqmtl.explanation.poim import (
 )
 
 __all__ = [
+    "CountedKmer",
     "KmerWeight",
     "Oligomer",
     "Poim",
@@ -28,4 +30,5 @@ __all__ = [
     "mutagenesis",
     "oligomer",
     "poim",
+    "top_kmers",
 ]

@@ -21,6 +21,7 @@ from seqmtl._style import (
     new_figure,
     plain_text,
 )
+from seqmtl.explanation.kmers import CountedKmer
 from seqmtl.explanation.poim import Poim
 from seqmtl.linear_model.site import Site
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _FLANK = 20  # bases to either side of the site
 _MAX_FLANK, _MIN_TALL = 40, 0.3  # bases, for stacks that are as tall as this share of the tallest
 _FLAT = 0.04  # of the tallest stack: what is lower at the ends is cut off
+_BARS = 20  # k-mers of positive and of negative weights
 _X_LABEL = "Position relative to the site (bases; 0: its first base)"
 _EFFECT = "Change of the score"
 
@@ -185,26 +187,27 @@ def draw_contributions(
     return figure
 
 
-def draw_kmers(kmers: Sequence[str], weights: Sequence[float], title: str) -> Figure:
-    """Draw the weights of k-mers as bars, from top to bottom.
+def draw_kmers(kmers: Sequence[CountedKmer], label: str) -> Figure:
+    """Draw the weights of the first 20 k-mers above 0, and of the last 20 below, as bars.
 
     Parameters
     ----------
-    kmers : sequence of str
-        Names of the k-mers.
-    weights : sequence of float
-        Their weights.
-    title : str
-        Title.
+    kmers : sequence of CountedKmer
+        From :func:`~seqmtl.explanation.top_kmers`.
+    label : str
+        Whose k-mers these are.
     """
+    drawn = [row for row in kmers if row.weight > 0][:_BARS]
+    drawn += [row for row in kmers if row.weight < 0][-_BARS:]
+    names = [" / ".join(dict.fromkeys([row.kmer, row.other_strand])) for row in drawn]
     with figure_style():
-        figure = new_figure(WIDTH, 0.9 + 0.19 * len(kmers))
+        figure = new_figure(WIDTH, 0.9 + 0.19 * len(drawn))
         axes = figure.subplots()
-        at = np.arange(len(kmers))
-        colours = [PALETTE[0 if weight > 0 else 1] for weight in weights]
-        axes.barh(at, weights, color=colours, height=0.7)
-        axes.set_yticks(at, kmers, family="monospace")
-        axes.set(ylim=(len(kmers) - 0.4, -0.6), xlabel="Weight", title=plain_text(title, 70))
+        at = np.arange(len(drawn))
+        colours = [PALETTE[0 if row.weight > 0 else 1] for row in drawn]
+        axes.barh(at, [row.weight for row in drawn], color=colours, height=0.7)
+        axes.set_yticks(at, [name.removesuffix(" / .") for name in names], family="monospace")
+        axes.set(ylim=(len(drawn) - 0.4, -0.6), xlabel="Weight", title=plain_text(label, 70))
         axes.axvline(0, color=GREY, linewidth=0.6)
         axes.grid(axis="x")
     return figure

@@ -56,7 +56,6 @@ TABLES = {
     ),
 }
 _DRAWN = 3  # windows per figure
-_BARS = 20  # k-mers of positive and of negative weights per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
 _OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 Row = tuple[Any, ...]
@@ -148,13 +147,7 @@ class ExplanationFolder:
         self._shared["top_kmers.tsv"] += (
             (organism, *row[:3], "." if row.n_windows is None else row.n_windows) for row in rows
         )
-        positive = [row for row in rows if row.weight > 0][:_BARS]
-        drawn = positive + [row for row in rows if row.weight < 0][-_BARS:]
-        names = [
-            row.kmer if row.other_strand in (".", row.kmer) else f"{row.kmer} / {row.other_strand}"
-            for row in drawn
-        ]
-        figure = draw_kmers(names, [row.weight for row in drawn], f"{organism}: k-mers")
+        figure = draw_kmers(rows, f"{organism}: k-mers with the largest and smallest weights")
         self._figure(f"kmers_{self._stem[organism]}", figure)
 
     def _compared_with(self, organism: str, reference: str | None) -> str | None:

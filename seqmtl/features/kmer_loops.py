@@ -453,22 +453,28 @@ def slide_windows(
         n_here = length - extent[p]  # bases from the first k-mer of a window to the last
         n_kmers = n_windows + n_here if n_here >= 0 else 0
         _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
+        # unsigned indices need no check for negative values
+        weights, value, square = scaled[base:], values[v], squares[v]
         total = norm = np.int64(0)
         for l in range(n_kmers):
             first = l - n_here  # base of the window with this last k-mer
             for which in range(2):
-                u = kmers[which, l]
-                if u >= 0:
-                    n, w = counts[u], scaled[base + u]
-                    total += np.int64(w * values[v, n + 1]) - np.int64(w * values[v, n])
-                    norm += squares[v, n + 1] - squares[v, n]
-                    counts[u] = n + 1
-                u = kmers[which, first - 1] if first > 0 else np.int32(-1)
-                if u >= 0:
-                    n, w = counts[u], scaled[base + u]
-                    total += np.int64(w * values[v, n - 1]) - np.int64(w * values[v, n])
-                    norm += squares[v, n - 1] - squares[v, n]
-                    counts[u] = n - 1
+                kmer = kmers[which, l]
+                if kmer >= 0:
+                    u = np.uint64(kmer)
+                    n, w = np.uint64(counts[u]), weights[u]
+                    m = n + np.uint64(1)
+                    total += np.int64(w * value[m]) - np.int64(w * value[n])
+                    norm += square[m] - square[n]
+                    counts[u] = m
+                kmer = kmers[which, first - 1] if first > 0 else np.int32(-1)
+                if kmer >= 0:
+                    u = np.uint64(kmer)
+                    n, w = np.uint64(counts[u]), weights[u]
+                    m = n - np.uint64(1)
+                    total += np.int64(w * value[m]) - np.int64(w * value[n])
+                    norm += square[m] - square[n]
+                    counts[u] = m
             if first >= 0:
                 totals[first] += total
                 norms[first] += norm

@@ -29,7 +29,7 @@ def position_weights(
     model.features.span(model.length)  # says so if the inputs are not windows
     column = _mean_column(model, tasks)
     site = model.site
-    codes = encode("".join(site.consensus)).reshape(-1, site.length)
+    codes = encode("".join(site.consensus)).reshape(-1, max(1, site.length))
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
     added = model.consensus_biases(tasks).mean(axis=0)[:-1]
 

@@ -12,8 +12,7 @@ from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.expected import failures
 from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.tables import Column, filled_table, reliability_rows, threshold_rows
-from seqmtl.explanation import poim
-from seqmtl.explanation.figures import draw_logo, draw_poim
+from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
 from seqmtl.relations.figure import draw_kernel
 from seqmtl.reporting.contents import Signal
@@ -240,21 +239,29 @@ def training(signal: Signal) -> Values:
 
 
 def features(signal: Signal) -> Values:
-    """Return logos, and the importance of k-mers, of the organisms of the main model."""
+    """Return logos and the importance of k-mers of the organisms of the main model.
+
+    Without a site, return the weights of k-mers.
+    """
     if not signal.models:
         return {}
     model = signal.models[signal.main]
+    names = model.tasks[:_MAX_LOGOS]
+    values: Values = {"n_others": len(model.tasks) - len(names), "files": [signal.model_file]}
+    values |= {"kmers": [], "poims": []}
+    if model.features.is_position_free:
+        drawn = [embedded(partial(draw_kmers, top_kmers(model, name), name)) for name in names]
+        return {**values, "kmers": list(zip(names, drawn, strict=True))} if all(drawn) else {}
     order = min(_POIM_ORDER, model.length)
-    poims = [poim(model, name, max_order=order) for name in model.tasks[:_MAX_LOGOS]]
+    poims = [poim(model, name, max_order=order) for name in names]
     logo = embedded(lambda: draw_logo(*poims))
     if not logo:
         return {}
     return {
+        **values,
         "logo": logo,
         "organisms": [each.label for each in poims],
-        "n_others": max(len(model.tasks) - _MAX_LOGOS, 0),
         "poims": [(each.label, embedded(partial(draw_poim, each))) for each in poims],
-        "files": [signal.model_file],
     }
 
 

@@ -18,6 +18,7 @@ from seqmtl.reporting.signal_sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates
 from tests.invocation import run
+from tests.scanning.test_sliding import make_model as make_sliding_model
 
 VOID = {"meta", "img", "br"}
 
@@ -274,3 +275,12 @@ def test_bad_folders(tmp_path, results, write, seqmtl):
     ):
         assert message in seqmtl(f"report {arguments} -o {out}", 1).err
     assert not out.exists()
+
+
+def test_a_model_without_a_site_shows_its_kmers(seqmtl, tmp_path):
+    (tmp_path / "in").mkdir()
+    make_sliding_model("spectrum:1-4,gapped:6/4").save(tmp_path / "in" / "tf.seqmtl")
+    seqmtl(f"report {tmp_path}/in -o {tmp_path}/r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert all(f"Weights of k-mers, {name}" in page for name in ("man", "fly"))
+    assert "Importance of k-mers" not in page
