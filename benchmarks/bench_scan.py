@@ -8,6 +8,8 @@ Prints positions per second and strand of
 - a plain scan: one table of 4**D rows of L floats, one row added per position,
 - separate lookups for every window, position by position,
 - a roofline that only reads the rows the scan needs, one number per cache line,
+- k-mers that need no position (spectrum:1-6,gapped:8/6), windows of the same length and of four
+  times as many bases,
 
 all on the same genome in the same run (best of the repeats; the compiling call is not timed), and
 the largest difference from a sum in double precision. Before that, measures in separate processes
@@ -28,7 +30,7 @@ import numpy as np
 from _common import Options, peak_mib, run_alone, write_result
 from numpy.typing import NDArray
 
-from seqmtl import use_threads
+from seqmtl import KmerCounts, use_threads
 from seqmtl._jit import njit, prefetch
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning import Scanner, SiteFinder, write_scan
@@ -176,12 +178,17 @@ def measure_speed(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     stride = -(-length // 16) * 16  # numbers of 32 bits, in whole cache lines
     table = np.ones(4**degree * stride, dtype=np.int32)
 
+    free = KmerCounts("spectrum:1-6,gapped:8/6")
+    w = np.random.default_rng(SEED).standard_normal(free.n_features())
+
     ways = {
         "scan, plus strand": (lambda: scanner.scan_contig(codes, "+"), n),
         "scan, minus strand": (lambda: scanner.scan_contig(codes, "-"), n),
         "one table of floats": (lambda: add_float_rows(by_word, length, rows, sums), n),
         "look up each window": (lambda: look_up_windows(by_position, length, rows, few), few.size),
         "roofline: read the rows": (lambda: read_rows(table, stride, rows), n),
+        "no positions": (lambda: free.slide(codes, w, length), n),
+        "no positions, windows four times as long": (lambda: free.slide(codes, w, 4 * length), n),
     }
     speeds = {
         name: size / best_time(work, arguments.repeats) / 1e6 for name, (work, size) in ways.items()
