@@ -76,7 +76,7 @@ def test_strings_that_are_none(data):
         (lambda: svc.predict(texts), "the examples carry none; give tasks=, or a TaskArray"),
         (lambda: fit([*first, "MKLVAGTWERSD"], y), letters + "'L' at letter 3 of sequence 59"),
         (lambda: fit([*first, "ACGT ACGTACG"], y), letters + "' ' at letter 5 of sequence 59"),
-        (lambda: fit([""] * 60, y), "sequences must have letters, but they are empty"),
+        (lambda: fit([""] * 60, y), "sequences must have letters, but sequence 0 is empty"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
