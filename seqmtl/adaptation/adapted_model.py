@@ -400,4 +400,6 @@ def _summary(
         "trust": {f"{x:g}": round(weight, 4) for x, weight in learnt.evidence.items()},
     }
     summary = {**training, "tasks": {name: counts}, "adapted": {name: entry}}
+    if "selection" in training:
+        summary["selection"] = {**training["selection"], "tasks": {}}
     return summary | ({"calibration": {}} if "calibration" in training else {})

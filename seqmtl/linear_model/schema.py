@@ -203,8 +203,8 @@ def _check_weights(header: Mapping[str, Any]) -> None:
     chosen = training.get("selection", {}).get("tasks")
     adapted = training.get("adapted", {})
     for name, entry in adapted.items():
-        others = [other for other in tasks if other != name]
-        if name not in tasks or not set(entry["relatives"]) <= set(others):
+        others = {other for other in tasks if other != name} or set(entry["relatives"])
+        if name not in tasks or not set(entry["relatives"]) <= others - {name}:  # or it is alone
             refuse(f"training.adapted.{name}", "a task, with other tasks as relatives", entry)
     if chosen is not None:
         _same("training.selection.tasks", chosen, [name for name in tasks if name not in adapted])

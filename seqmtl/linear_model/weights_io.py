@@ -90,7 +90,7 @@ def round_weights(W: NDArray[Any], step: float = 0.0) -> NDArray[Any]:
 def step_of(W: NDArray[Any]) -> float:
     """Return the power of 2 that some rows of weights are multiples of, or 0 for other weights."""
     some = W[:: max(1, W.shape[0] // _SOME)].astype(np.float64)
-    return next((step for step in _STEPS if not np.mod(some, step).any()), 0.0)
+    return next((step for step in _STEPS.tolist() if not np.mod(some, step).any()), 0.0)
 
 
 def _by_name(W: NDArray[Any]) -> dict[str, NDArray[Any]]:

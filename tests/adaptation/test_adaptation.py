@@ -148,6 +148,8 @@ class TestProblem:
         alone = learn_parts(*given, [np.arange(60)], trust=0.5, C=1.0)[0]
         scores = alone.decision_function(windows, "man")
         alone.calibrate("man", scores, windows.labels)
+        alone.save(tmp_path / "alone.seqmtl")  # as a checkpoint does
+        alone = MultiTaskModel.load(tmp_path / "alone.seqmtl")
         joined = with_organism(model, alone, relatives, at)
         joined.save(tmp_path / "joined.seqmtl")
         joined = MultiTaskModel.load(tmp_path / "joined.seqmtl")
