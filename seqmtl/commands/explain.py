@@ -124,11 +124,10 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     """Write the importances of oligomers and, with windows, of their bases."""
     from seqmtl.explanation.folder import ExplanationFolder, file_stems
 
-    is_position_free = model.features.is_position_free
-    if is_position_free:
+    if model.is_sliding:
         request.refuse(
             ("reference", "max_order", "background"),
-            "is for models of sites; the features of this one need none, leave it out",
+            "is for models of sites; this one has none, leave it out",
         )
     elif model.can_scan:
         model.site.require_known()
@@ -143,9 +142,9 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     work = ExplanationFolder(model, folder, request.max_order, request.top)
     for number, organism in enumerate(organisms, 1):
         started = time.perf_counter()
-        if is_position_free:
+        if model.has_sliding:
             work.kmers(organism, windows.get(organism))
-        else:
+        if not model.is_sliding:
             work.importance(organism, backgrounds[organism], reference)
         if organism in windows:
             work.windows(organism, windows[organism], request.n_windows)
@@ -267,10 +266,11 @@ kmers.tsv is sorted by it.
 Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
 have no importance.
 
-For a model whose features need no site (spectrum, gapped), top_kmers.tsv and kmers_ORGANISM.png
-have the k-mers with the largest and the smallest weights, with dots for gaps, and the number of
-windows of DATA with them. In contributions.tsv the term of a k-mer is shared by its occurrences and
-their letters, and positions count from the first base of the window.
+For features that need no positions (spectrum, gapped), top_kmers.tsv and kmers_ORGANISM.png have
+the k-mers with the largest and the smallest weights, with dots for gaps, and the number of windows
+of DATA with them. In contributions.tsv the term of such a k-mer is shared by its occurrences and
+their letters. Without a site, positions count from the first base of the window, and there are no
+POIMs.
 
 For a model of seqmtl pair, name sites of a genome. For each of them, sites.tsv has the log-odds
 without and with its partners, and the drop of the latter without each part of the evidence: the

@@ -306,7 +306,7 @@ the site itself: the AG of an acceptor, or the base at offset window // 2 if the
 share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
 takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
 
-A model whose features need no site (spectrum, gapped) scores the window around every base, in time
+A model without a site (of spectrum or gapped features) scores the window around every base, in time
 that the length of windows does not change. bedGraph and bigWig have all of them, at their middle
 base; other formats have the windows that no overlapping window exceeds. K-mers of both strands give
 one score: the strand is a dot, and bigWig is one file. A window more than half of which is N has no

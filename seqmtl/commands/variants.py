@@ -154,8 +154,8 @@ def _scorer(request: Variants) -> _Scorer:
             f"{', '.join(model.tasks)} with --organism"
         )
     organism, distance = request.organism or model.tasks[0], request.distance
-    if not isinstance(model, PairedModel) and model.features.is_position_free:
-        request.refuse(("distance",), "is for models of sites; this one needs none, leave it out")
+    if not isinstance(model, PairedModel) and model.is_sliding:
+        request.refuse(("distance",), "is for models of sites; this one has none, leave it out")
         model.log_relatives([organism])
         return WindowEffectScorer(model, organism)
     if request.threshold is not None:
@@ -218,7 +218,7 @@ counts, so the result does not depend on how the variant is written. A position 
 of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
 N. To add a second signal (acceptors after donors), run the command again on its own output.
 
-A model whose features need no site (spectrum, gapped) writes the score of the window around the
+A model without a site (of spectrum or gapped features) writes the score of the window around the
 variant: SeqMTL_score=ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA. Both windows have the length of the
 model, with the changed bases in the middle; --threshold is one of the score.
 

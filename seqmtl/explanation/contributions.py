@@ -48,11 +48,10 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
     MemoryLimitError
         If its weights by position do not fit into memory.
     """
-    if model.features.is_position_free:
-        w = model.weights([organism])[0][:, 0]
-        return model.features.base_parts(windows, w)
     _check_length(model, windows)
-    total = np.zeros(windows.shape)
+    total = model.features.base_parts(windows, model.weights([organism])[0][:, 0])
+    if model.features.is_position_free:
+        return total
     for columns, w, dmers in _dmers(model, windows, organism):
         part = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
         total[:, columns] += part[:, np.newaxis] / (columns.stop - columns.start)
@@ -73,9 +72,9 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
     ndarray of float64, shape (n, L, 4)
         f(x with A, C, G or T at the position) - f(x); 0 for the letter of x itself.
     """
-    if model.features.is_position_free:
-        return np.array([_mutated(model, window, organism) for window in windows.matrix()])
     _check_length(model, windows)
+    if model.has_sliding:
+        return np.array([_mutated(model, window, organism) for window in windows.matrix()])
     total = np.zeros((*windows.shape, 4))
     codes = windows.matrix().astype(np.int64)
     digits = codes & 3
@@ -129,7 +128,7 @@ def _dmers(
 
 
 def _check_length(model: MultiTaskModel, windows: Windows) -> None:
-    if windows.length != model.length:
+    if windows.length != model.length and not model.features.is_position_free:
         raise ValueError(
             f"windows must have {model.length} bases as in training, got {windows.length}; "
             "cut them with Windows.center"

@@ -150,7 +150,7 @@ def draw_contributions(
     if site.length:
         begin, end = visible_range(np.abs(parts).max(axis=0, initial=0.0), site)
     letters, parts, changes = letters[:, begin:end], parts[:, begin:end], changes[:, begin:end]
-    positions = np.arange(begin, end) - site.offset
+    positions = np.arange(begin, end) - (site.offset if site.length else 0)
     heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
     limit = float(np.abs(changes).max()) or 1.0
     with figure_style():

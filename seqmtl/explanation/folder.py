@@ -171,7 +171,8 @@ class ExplanationFolder:
         for (i, j), code in np.ndenumerate(codes):
             if not site.length and j >= n_bases[i]:
                 continue  # padding
-            base = organism, names[i], scores[i], j - site.offset, "ACGTN"[code]
+            position = j - site.offset if site.length else j
+            base = organism, names[i], scores[i], position, "ACGTN"[code]
             self._shared["contributions.tsv"].append((*base, parts[i, j], *changes[i, j]))
         drawn = slice(min(_DRAWN, len(windows)))
         titles = [

@@ -148,28 +148,18 @@ class FeatureDefinition:
     def slide(
         self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
     ) -> NDArray[np.float64]:
-        """Return <w, phi(x)> of the window at every base of a sequence.
+        """Return the part of position-free features in <w, phi(x)>, for the window at every base.
 
         See :meth:`KmerCounts.slide`.
-
-        Raises
-        ------
-        SeqmtlError
-            If features need positions.
         """
-        raise SeqmtlError(f"the features must not need positions, got {self}")
+        return np.zeros(max(0, codes.size - length + 1))
 
     def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the part of each base in <w, phi(x)> of windows.
+        """Return the part of each base in <w, phi(x)> by position-free features.
 
         See :meth:`KmerCounts.base_parts`.
-
-        Raises
-        ------
-        SeqmtlError
-            If features need positions.
         """
-        raise SeqmtlError(f"the features must not need positions, got {self}")
+        return np.zeros(windows.shape)
 
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""

@@ -55,7 +55,7 @@ class JointFeatures(FeatureDefinition):
     def slide(
         self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
     ) -> NDArray[np.float64]:
-        """Return <w, phi(x)> of the window at every base of a sequence, over all views.
+        """Return the part of position-free views in <w, phi(x)>, for the window at every base.
 
         See :meth:`KmerCounts.slide`.
         """
@@ -64,7 +64,7 @@ class JointFeatures(FeatureDefinition):
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
     def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the part of each base in <w, phi(x)> of windows, over all views.
+        """Return the part of each base in <w, phi(x)> by position-free views.
 
         See :meth:`KmerCounts.base_parts`.
         """
@@ -125,7 +125,9 @@ class JointFeatures(FeatureDefinition):
     def position_weights(
         self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
     ) -> list[NDArray[np.float64]]:
-        """Return the contribution of every k-mer to <w, phi(x)> at every position, over all views.
+        """Return the contribution of every k-mer to <w, phi(x)> at every position.
+
+        It is the sum over all views but those that are position-free.
 
         See :meth:`PositionalKmers.position_weights`.
         """

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl._threads import each_part
 from seqmtl.core.rows import RowBlock, Rows
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.features._base import (
     FeatureDefinition,
     add_by_blocks,
@@ -451,14 +450,8 @@ class KmerCounts(FeatureDefinition):
     def position_weights(
         self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
     ) -> list[NDArray[np.float64]]:
-        """Refuse to give weights by position.
-
-        Raises
-        ------
-        SeqmtlError
-            Always: there are none.
-        """
-        raise SeqmtlError(f"all features must have positions, these have none: {self}")
+        """Return no weights: k-mers have no position."""
+        return []
 
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as JSON values (model files)."""

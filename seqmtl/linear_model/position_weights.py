@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.features._base import score_by_blocks
 from seqmtl.sequences import Windows, encode
 
@@ -26,10 +27,10 @@ def position_weights(
 
     See :meth:`~seqmtl.linear_model.model.MultiTaskModel.position_weights`.
     """
-    model.features.span(model.length)  # says so if the inputs are not windows
+    span_of_positional(model)  # says so if there are none
     column = _mean_column(model, tasks)
     site = model.site
-    codes = encode("".join(site.consensus)).reshape(-1, max(1, site.length))
+    codes = encode("".join(site.consensus)).reshape(len(site.consensus), site.length)
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
     added = model.consensus_biases(tasks).mean(axis=0)[:-1]
 
@@ -45,6 +46,21 @@ def position_weights(
         return weights
 
     return within
+
+
+def span_of_positional(model: MultiTaskModel) -> int:
+    """Return the length of the longest k-mers that have positions.
+
+    Raises
+    ------
+    SeqmtlError
+        If the inputs are not DNA windows, or no feature has a position.
+    """
+    views = model.features.flat_views()
+    spans = [view.span(model.length) for view in views if not view.is_position_free]
+    if not spans:
+        raise SeqmtlError(f"some features must have positions, got {model.features}")
+    return max(spans)
 
 
 def weights_of_first(weights: PositionWeights, site: Site) -> PositionWeights:
@@ -89,11 +105,11 @@ def weights_by_position(model: MultiTaskModel, tasks: Sequence[str]) -> Iterator
     Raises
     ------
     SeqmtlError
-        If the inputs are not DNA windows.
+        If the inputs are not DNA windows, or no feature has a position.
     MemoryLimitError
         If the weights of three positions do not fit into memory.
     """
-    span = model.features.span(model.length)
+    span = span_of_positional(model)
     require_memory(32.0 * 4.0**span, f"the weights of {span}-mers", "train with shorter k-mers")
     within = position_weights(model, tasks)
     for first in range(model.length):

@@ -75,7 +75,8 @@ class Site:
             raise ValueError(
                 "the model does not know which base of its windows is the site: the true sites "
                 "of the training share no letters, and differ from the decoys nowhere clearly; "
-                "train on windows that tell it, such as Windows.from_strings(..., site=100)"
+                "train on windows that tell it, such as Windows.from_strings(..., site=100), or "
+                "on features that need no site, such as gapped:8/6"
             )
 
     def consensus_at(

@@ -249,7 +249,7 @@ def features(signal: Signal) -> Values:
     names = model.tasks[:_MAX_LOGOS]
     values: Values = {"n_others": len(model.tasks) - len(names), "files": [signal.model_file]}
     values |= {"kmers": [], "poims": []}
-    if model.features.is_position_free:
+    if model.is_sliding:
         drawn = [embedded(partial(draw_kmers, top_kmers(model, name), name)) for name in names]
         return {**values, "kmers": list(zip(names, drawn, strict=True))} if all(drawn) else {}
     order = min(_POIM_ORDER, model.length)

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
 from seqmtl.calibration.curve import to_probability
-from seqmtl.exceptions import ParameterError, SeqmtlError
+from seqmtl.exceptions import ParameterError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.position_weights import weights_of_first, window_scorer
+from seqmtl.linear_model.position_weights import (
+    span_of_positional,
+    weights_of_first,
+    window_scorer,
+)
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
-from seqmtl.scanning.scanner import Scanner, WindowScanner
+from seqmtl.scanning.scanner import Scanner, SlidingScanner, WindowScanner
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites, find_motifs
@@ -233,33 +237,31 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     UnknownTaskError
         If the model lacks the organism and its relatives.
     """
-    if model.features.is_position_free:
-        raise SeqmtlError(
-            f"the model must be one of sites, but its features need none: {model.features}; scan "
-            "its windows with seqmtl scan, and for variants use score_changes"
-        )
-    model.site.require_known()
     site = model.site if site is None else site
+    (site if model.is_sliding else model.site).require_known()
     own = replace(model.site, offset=site.offset)
     has_others = bool(own.consensus) and not {*site.consensus} <= {*own.consensus}
-    site_in_window = {"site_offset": site.offset, "site_length": site.length}
-    is_mixed = any(view.is_position_free for view in model.features.flat_views())
-    if (
-        is_mixed
-        or ENTRY_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length
-        > MAX_TABLE_BYTES
-    ):
+    site_in_window: Any = {"site_offset": site.offset, "site_length": site.length}
+    W, bias = model.weights([organism])
+    tables = None
+    if not model.features.is_position_free:
+        bytes_of_tables = ENTRY_BYTES / 3 * 4.0 ** (span_of_positional(model) + 1)
+        is_large = bytes_of_tables * model.length > MAX_TABLE_BYTES
         score = window_scorer(model, organism)
-        if has_others:
+        if has_others and (is_large or model.has_sliding):
             return WindowScanner(
                 lambda windows: score(own.reading(windows)), model.length, **site_in_window
             )
-        return WindowScanner(score, model.length, **site_in_window)
-    weights = model.position_weights(organism)
-    if has_others:
-        weights = weights_of_first(weights, own)
-    bias = model.weights([organism])[1]
-    return Scanner(weights, float(bias[0]), **site_in_window)
+        if is_large:
+            return WindowScanner(score, model.length, **site_in_window)
+        weights = model.position_weights(organism)
+        if has_others:
+            weights = weights_of_first(weights, own)
+        tables = Scanner(weights, 0.0 if model.has_sliding else float(bias[0]), **site_in_window)
+        if not model.has_sliding:
+            return tables
+    of_sliding = model.features, W[:, 0], float(bias[0]), model.length
+    return SlidingScanner(*of_sliding, others=tables, **site_in_window)
 
 
 def finder_of(

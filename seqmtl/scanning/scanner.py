@@ -219,29 +219,43 @@ class SlidingScanner(Scanner):
     Parameters
     ----------
     features : FeatureDefinition
-        A position-free map.
+        Map of the windows.
     w : ndarray, shape (n_features,)
         Weights.
     bias : float
         Added to every score.
     length : int
-        Window length; the site is its middle base.
+        Window length.
+    site_offset, site_length : int
+        See :class:`Scanner`.
+    others : Scanner, optional
+        Adds the scores of features that have positions.
     """
 
-    max_error = 0.0
-
     def __init__(
-        self, features: FeatureDefinition, w: NDArray[Any], bias: float, length: int
+        self,
+        features: FeatureDefinition,
+        w: NDArray[Any],
+        bias: float,
+        length: int,
+        *,
+        site_offset: int,
+        site_length: int,
+        others: Scanner | None = None,
     ) -> None:
         self.features, self.w, self.bias, self.length = features, w, bias, length
-        self.site_offset, self.site_length = length // 2, 1
+        self.site_offset, self.site_length, self.others = site_offset, site_length, others
+        self.max_error = 0.0 if others is None else others.max_error
+        _check_site(site_offset, site_length, length)
 
     def _scores(
         self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
         scores = self.features.slide(piece, self.w, self.length, is_reverse) + self.bias
-        _check_size(float(np.abs(scores).max(initial=0.0)))
         scores = scores if selected is None else scores[selected]
+        if self.others is not None:
+            scores += self.others._scores(piece, is_reverse, selected)
+        _check_size(float(np.abs(scores).max(initial=0.0)))
         return scores.astype(np.float32)
 
 

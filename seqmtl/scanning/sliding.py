@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from seqmtl.exceptions import UsageError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import BlockCounts, SiteFilters
-from seqmtl.scanning.finder import SiteFinder, calibration_of
+from seqmtl.scanning.finder import SiteFinder, calibration_of, scanner_of
 from seqmtl.scanning.scan_loops import count_mixed, find_maxima
-from seqmtl.scanning.scanner import Scanner, SlidingScanner
+from seqmtl.scanning.scanner import Scanner
 from seqmtl.scanning.unpaired_sites import UnpairedSites
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
@@ -110,7 +111,7 @@ class SlidingWindows(UnpairedSites):
     Parameters
     ----------
     model : MultiTaskModel
-        A model of position-free features.
+        A model that knows no site.
     consensus : str, optional
         Refused.
 
@@ -122,9 +123,7 @@ class SlidingWindows(UnpairedSites):
 
     def __init__(self, model: MultiTaskModel, consensus: str | None = None) -> None:
         if consensus is not None:
-            raise UsageError(
-                "is for models of sites; this one needs none, leave it out", "consensus"
-            )
+            raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
         super().__init__(model)
         self.is_stranded = model.features.is_stranded
 
@@ -139,9 +138,8 @@ class SlidingWindows(UnpairedSites):
     ) -> WindowFinder:
         """Return the finder of the windows of an organism."""
         model = self.model
-        W, bias = model.weights([organism])
         return WindowFinder(
-            SlidingScanner(model.features, W[:, 0], float(bias[0]), model.length),
+            scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
             is_stranded=self.is_stranded,
             with_all=file_format in _TRACKS,
             strands=strands,

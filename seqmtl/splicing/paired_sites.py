@@ -147,6 +147,6 @@ def site_model(
     """
     if isinstance(model, PairedModel):
         return PairedSites(model, new_organism)
-    if model.features.is_position_free:
+    if model.is_sliding:
         return SlidingWindows(model, consensus)
     return UnpairedSites(model, consensus)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import ParameterError
+from seqmtl.exceptions import ParameterError, SeqmtlError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
@@ -300,6 +300,8 @@ class EffectScorer(AlleleScorer):
     def __init__(
         self, model: MultiTaskModel, organism: str, *, distance: int | None = None
     ) -> None:
+        if model.is_sliding:
+            raise SeqmtlError("the model must have a site; for one without it use score_changes")
         self._finder = finder_of(model, organism)
         if self._finder.log_odds is None:
             model.log_odds_of(organism)  # tells why

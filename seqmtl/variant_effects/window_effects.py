@@ -1,4 +1,4 @@
-"""Changes of the score of the window around an allele, for features that need no site."""
+"""Changes of the score of the window around an allele, for models without a site."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WindowEffectScorer:
     Parameters
     ----------
     model : MultiTaskModel
-        A model of features that need no positions.
+        A model.
     organism : str
         Task of the model, or a relative without data.
 
@@ -122,12 +122,12 @@ def score_changes(
     variants: Iterable[tuple[str, int, str, str]],
     organism: str,
 ) -> WindowEffects:
-    """Score the windows around variants, with features that need no positions.
+    """Score the windows around variants, with a model that needs no site.
 
     Parameters
     ----------
     model : MultiTaskModel
-        A model of such features.
+        A model.
     genome, variants, organism
         See :func:`~seqmtl.variant_effects.score_variants`.
 

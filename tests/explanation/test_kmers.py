@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -98,8 +99,9 @@ def test_parts_of_bases(text):
     assert_allclose(features.base_parts(windows, w), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("text", FEATURES)
-@pytest.mark.parametrize("length", [24, 40])
+@pytest.mark.parametrize(
+    ("text", "length"), [*itertools.product(FEATURES, [24, 40]), ("wd:3+gapped:5/3", 24)]
+)
 def test_parts_sum_to_the_score_and_changes_are_those_of_edited_windows(text, length):
     model, rng = make_model(text), np.random.default_rng(4)
     strings = [make_contig(rng, length, share) for share in (0.0, 0.3)]

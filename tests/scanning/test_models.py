@@ -10,6 +10,7 @@ import pytest
 
 from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
 from seqmtl.exceptions import MemoryLimitError
+from seqmtl.features.joint import parse_features
 from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning import finder
@@ -27,6 +28,8 @@ FEATURES = {
     "bins": PositionalKmers("wd:4,kmers:2-4/4=0.1,kmers:3/inf", anchor=ANCHOR),
     "hashed bins": PositionalKmers("wd:3,kmers:3/8", anchor=3, hash_bits=7),
     "hashed": WeightedDegree(5, hash_bits=5),
+    "partly without positions": parse_features("wd:2,gapped:4/3,spectrum:1-2:stranded"),
+    "without positions": parse_features("spectrum:1-3,gapped:4/3"),
     "joint": JointFeatures([WeightedDegree(2), Spectrum(3, 4, 15), WeightedDegree(4, hash_bits=6)]),
 }
 

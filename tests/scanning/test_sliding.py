@@ -50,6 +50,8 @@ def make_model(text, seed=0):
 def scores_of(model, text, strand="+"):
     """Return the score of the window at every base, window by window; nan for mostly N."""
     windows = [text[i : i + LENGTH] for i in range(len(text) - LENGTH + 1)]
+    if not windows:
+        return np.zeros(0)
     read = [flip(window) if strand == "-" else window for window in windows]
     scores = model.decision_function(Windows.from_strings(read), "fly")
     return np.where([2 * w.count("N") > LENGTH for w in windows], np.nan, scores)
@@ -105,7 +107,7 @@ def genome(tmp_path):
     return contigs
 
 
-@pytest.mark.parametrize("text", FEATURES[:2])
+@pytest.mark.parametrize("text", [*FEATURES[:2], "wd:2+gapped:5/3"])
 def test_scan(seqmtl, tmp_path, monkeypatch, genome, text):
     """Records are the best windows, tracks have all; blocks are much shorter than contigs."""
     monkeypatch.setitem(SiteFinder.__init__.__kwdefaults__, "block", 100)
@@ -176,7 +178,7 @@ def test_filters_apply_to_the_best_windows(seqmtl, tmp_path, genome):
             2,
             "--strand does not apply: k-mers of both strands give one score",
         ),
-        ("-o o.bed --consensus GT", 2, "--consensus is for models of sites; this one needs none"),
+        ("-o o.bed --consensus GT", 2, "--consensus is for models of sites; this one has none"),
         ("-o o.spsc", 1, "splice scores (spsc) need a model of one of donor, acceptor"),
         ("-o o.bed --format introns", 2, "introns need a model of seqmtl pair"),
     ],

@@ -61,7 +61,7 @@ def score_of(model, string, start, size):
     st.integers(0, 119),
     st.sampled_from([0, 1, 1, 2, 4, 30]),
     st.text("ACGT", max_size=5) | st.sampled_from(["CA", "CACA"]),
-    st.sampled_from(FEATURES[:2]),
+    st.sampled_from([*FEATURES[:2], "wd:2+gapped:5/3"]),
 )
 def test_both_windows_are_cut_around_the_change(genome, start, n_ref, alt, features):
     contig, loaded = genome
