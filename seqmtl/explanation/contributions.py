@@ -20,6 +20,8 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import weights_by_position
 from seqmtl.sequences import Windows
 
+_BASES = 1 << 24  # bases of mutated windows scored at a time
+
 
 def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:
     """Return the contribution of every base to the score of its window.
@@ -94,11 +96,17 @@ def _mutated(
 ) -> NDArray[np.float64]:
     """Return f of a window with every letter at each position, minus f of itself, shape (L, 4)."""
     n = letters.size
-    mutated = np.tile(letters, (4 * n + 1, 1))  # the last is the window itself
-    mutated[np.arange(4 * n), np.repeat(np.arange(n), 4)] = np.tile(np.arange(4), n)
-    windows = Windows(mutated.ravel(), np.arange(4 * n + 1) * n, n)
-    scores = model.decision_function(windows, organism)
-    return (scores[:-1] - scores[-1]).reshape(n, 4)
+    n_at_once = max(1, _BASES // (4 * n))
+    changes = np.empty((n, 4))
+    for first in range(0, n, n_at_once):
+        columns = np.arange(first, min(first + n_at_once, n))
+        m = 4 * columns.size
+        mutated = np.tile(letters, (m + 1, 1))  # the last is the window itself
+        mutated[np.arange(m), np.repeat(columns, 4)] = np.tile(np.arange(4), columns.size)
+        windows = Windows(mutated.ravel(), np.arange(m + 1) * n, n)
+        scores = model.decision_function(windows, organism)
+        changes[columns] = (scores[:-1] - scores[-1]).reshape(-1, 4)
+    return changes
 
 
 class _Dmers(NamedTuple):
