@@ -268,9 +268,9 @@ have no importance.
 
 For features that need no positions (spectrum, gapped), top_kmers.tsv and kmers_ORGANISM.png have
 the k-mers with the largest and the smallest weights, with dots for gaps, and the number of windows
-of DATA with them. In contributions.tsv the term of such a k-mer is shared by its occurrences and
-their letters. Without a site, positions count from the first base of the window, and there are no
-POIMs.
+of DATA with them; motifs_ORGANISM.png aligns those above 0. In contributions.tsv the term of such a
+k-mer is shared by its occurrences and their letters. Without a site, positions count from the first
+base of the window, and there are no POIMs.
 
 For a model of seqmtl pair, name sites of a genome. For each of them, sites.tsv has the log-odds
 without and with its partners, and the drop of the latter without each part of the evidence: the

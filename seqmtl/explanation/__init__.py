@@ -1,8 +1,14 @@
 """Explain models: oligomer importance, logos, contributions, mutagenesis, k-mers."""
 
 from seqmtl.explanation.contributions import contributions, mutagenesis
-from seqmtl.explanation.figures import draw_contributions, draw_kmers, draw_logo, draw_poim
-from seqmtl.explanation.kmers import CountedKmer, top_kmers
+from seqmtl.explanation.figures import (
+    draw_contributions,
+    draw_kmers,
+    draw_logo,
+    draw_motifs,
+    draw_poim,
+)
+from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
 from seqmtl.explanation.poim import (
     KmerWeight,
     Oligomer,
@@ -19,11 +25,13 @@ __all__ = [
     "KmerWeight",
     "Oligomer",
     "Poim",
+    "align_kmers",
     "contributions",
     "differential",
     "draw_contributions",
     "draw_kmers",
     "draw_logo",
+    "draw_motifs",
     "draw_poim",
     "mean_kmers",
     "mean_poim",

@@ -213,6 +213,30 @@ def draw_kmers(kmers: Sequence[CountedKmer], label: str) -> Figure:
     return figure
 
 
+def draw_motifs(motifs: Sequence[NDArray[np.float64]], label: str) -> Figure:
+    """Draw motifs of k-mers as logos, one below the other.
+
+    Parameters
+    ----------
+    motifs : sequence of ndarray, shapes (l, 4)
+        From :func:`~seqmtl.explanation.align_kmers`, at least one.
+    label : str
+        Whose motifs these are.
+    """
+    longest = max(map(len, motifs))
+    with figure_style():
+        figure = new_figure(WIDTH, 0.75 + 1.2 * len(motifs))
+        rows = figure.subplots(len(motifs), 1, squeeze=False, sharex=True)[:, 0]
+        for axes, heights in zip(rows, motifs, strict=True):
+            draw_letters(axes, heights, np.arange(len(heights)))
+            axes.set(xlim=(-0.6, longest - 0.4), ylim=(0, extent(heights)[1]))
+        rows[0].set_title(plain_text(label, 70), pad=3)
+        rows[-1].set_xlabel("Position in the motif (bases)")
+        _ticks(rows[-1])
+        figure.supylabel("Weight of k-mers", fontsize="medium")
+    return figure
+
+
 def _logo_panel(
     axes: Axes, values: NDArray[np.float64], positions: NDArray[Any], site: Site
 ) -> None:

@@ -14,8 +14,14 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl._style import save_figure
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.explanation.contributions import contributions, mutagenesis
-from seqmtl.explanation.figures import draw_contributions, draw_kmers, draw_logo, draw_poim
-from seqmtl.explanation.kmers import top_kmers
+from seqmtl.explanation.figures import (
+    draw_contributions,
+    draw_kmers,
+    draw_logo,
+    draw_motifs,
+    draw_poim,
+)
+from seqmtl.explanation.kmers import align_kmers, top_kmers
 from seqmtl.explanation.poim import (
     Oligomer,
     Poim,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Begins of the names of files of one organism.
-PREFIXES = ("poim_", "logo_", "kmers_", "contributions_")
+PREFIXES = ("poim_", "logo_", "kmers_", "motifs_", "contributions_")
 #: Tables of all organisms, with their columns.
 TABLES = {
     "position_importance.tsv": ("organism", "k", "position", "importance", "oligomer", "Q", "gain"),
@@ -149,6 +155,9 @@ class ExplanationFolder:
         )
         figure = draw_kmers(rows, f"{organism}: k-mers with the largest and smallest weights")
         self._figure(f"kmers_{self._stem[organism]}", figure)
+        if motifs := align_kmers(rows):
+            figure = draw_motifs(motifs, f"{organism}: k-mers of positive weight, aligned")
+            self._figure(f"motifs_{self._stem[organism]}", figure)
 
     def _compared_with(self, organism: str, reference: str | None) -> str | None:
         """Return the reference for an organism; with two organisms, the first uses the second."""

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.explanation import contributions, mutagenesis
-from seqmtl.explanation.kmers import top_kmers
+from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
 from seqmtl.features.joint import parse_features
 from seqmtl.sequences import Windows
 from tests.scanning.cases import flip, make_contig
@@ -140,6 +140,36 @@ def test_top_kmers_are_the_largest_and_smallest_of_all_views():
         assert row.n_windows == sum(found), row
 
 
+def logo_of(heights):
+    """Return the letters of a motif as a dict from position to letter and height."""
+    return [
+        {letter: height for letter, height in zip("ACGT", row, strict=True) if height}
+        for row in heights.round(9).tolist()
+    ]
+
+
+def test_kmers_are_aligned_to_motifs():
+    """TGACTC fits as GAGTCA; GAG.CAT has no letter at the T; TGAGAC differs once; AAA is short."""
+    rows = [("TGAGTC", 6.0), ("TGACTC", 3.0), ("GAG.CAT", 2.4), ("GGGG", 4.0), ("AAA", 9.0)]
+    rows += [("TGAGAC", 0.6)]
+    kmers = [CountedKmer(kmer, turned(kmer), weight, None) for kmer, weight in rows]
+    kmers.append(CountedKmer("TGAGTT", ".", -5.0, None))
+    first, second = align_kmers(kmers)
+    assert logo_of(first) == [
+        {"T": 1.1},
+        {"G": 2.0},
+        {"A": 2.0},
+        {"G": 2.0},
+        {"A": 0.1, "T": 1.5},
+        {"C": 2.0},
+        {"A": 0.9},
+        {"T": 0.4},
+    ]
+    assert logo_of(second) == [{"G": 1.0}] * 4
+    assert len(align_kmers(kmers, 1)) == 1
+    assert align_kmers([]) == []
+
+
 def rows_of(path):
     with path.open() as file:
         return list(csv.DictReader(file, delimiter="\t"))
@@ -162,7 +192,9 @@ def test_folder(seqmtl, tmp_path):
     for row in bases:
         sums[row["window"], row["score"]] += float(row["contribution"])
     assert_allclose(list(sums.values()), [float(score) + 0.2 for _, score in sums], atol=1e-4)
-    assert {path.name for path in out.glob("*.png")} == {"kmers_fly.png", "contributions_fly.png"}
+    assert {path.name for path in out.glob("*.png")} == {
+        f"{name}_fly.png" for name in ("kmers", "motifs", "contributions")
+    }
     seqmtl(f"explain {tmp_path}/m.seqmtl {options}")
     assert {row["windows"] for row in rows_of(out / "top_kmers.tsv")} == {"."}
     err = seqmtl(f"explain {tmp_path}/m.seqmtl {options} --max-order 3", 2).err
