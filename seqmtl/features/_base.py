@@ -14,7 +14,7 @@ from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
-_FREQUENT = 0.05  # share of rows above which a dense product is about as fast as lists of rows
+_FREQUENT = 0.1  # share of rows above which a dense product is about as fast as lists of rows
 _DENSE = 1 << 26  # numbers in the dense matrix at most: the most frequent features
 
 

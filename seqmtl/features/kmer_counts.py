@@ -39,6 +39,7 @@ from seqmtl.sequences import Windows
 #: The default: half spectra, half gapped k-mers.
 DEFAULT_COUNTS = "spectrum:1-6=0.5,gapped:8/6=0.5"
 TRANSFORMS = ("sqrt", "binary", "counts")
+_MAX_LISTED = 1 << 30  # places of features are 32-bit numbers
 _HASH_BITS = 22  # as of positional k-mers
 _MAX_LISTED = 12  # letters: 16 million k-mers
 _SUM_BITS = 60  # of sums in whole units
@@ -492,7 +493,7 @@ class CountRows(Rows):
         n_counts = _n_counts(patterns, hash_bits)
         n_distinct = n_kmers if hash_bits else np.minimum(n_kmers, letters + 1)
         self.row_size = max(int(n_distinct.sum()), 1)
-        self._sizes = n_counts, max(int(n_kmers.max()), 1)
+        self._n_counts = n_counts
         require_memory(4.0 * n_counts, f"the counts of {n_counts:,} k-mers", "hash to fewer bits")
         self._of_thread = threading.local()
         self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
@@ -502,9 +503,8 @@ class CountRows(Rows):
         from seqmtl.features.kmer_loops import count_rows
 
         scratch = getattr(self._of_thread, "scratch", None)
-        if scratch is None:
-            n_counts, n_listed = self._sizes
-            scratch = np.zeros(n_counts, np.int32), np.empty(n_listed, np.int64)
+        if scratch is None or scratch[1][0] > _MAX_LISTED:
+            scratch = np.zeros(self._n_counts, np.int32), np.ones(1, np.int64)
             self._of_thread.scratch = scratch
         block = empty_block(rows.size, self.row_size, dtype)
         of_windows = (*self._where, rows, self.span)

@@ -308,12 +308,16 @@ def fill_slots_with_n(
 
 
 @njit
-def _letters_of(code, shifts, masks):
-    """Return the letters of a pattern, as a code, of the code of all letters that it spans."""
-    letters = np.int64(0)
-    for run in range(shifts.size):
-        letters |= (code >> shifts[run]) & masks[run]
-    return letters
+def _read_letters(code, n, down, shifts, masks, letters):
+    """Set letters[l] to the code of the letters that a pattern reads of code[l], for n bases."""
+    for run in range(shifts.size):  # a loop over bases inside is one over vectors
+        shift, mask = shifts[run] + down, masks[run]
+        if run == 0:
+            for l in range(n):
+                letters[l] = (code[l] >> shift) & mask
+        elif mask > 0:  # else the pattern has fewer runs than others
+            for l in range(n):
+                letters[l] |= (code[l] >> shift) & mask
 
 
 @njit
@@ -332,68 +336,78 @@ def count_rows(
 ):
     """Write the k-mers of the given windows, wherever they are, to the block.
 
-    A pattern says which letters are read, in runs without a gap. Its k-mers are counted in
-    ``counts``, which is 0 before and after. On both strands, a pattern that is its own mirror image
-    counts the smaller of a k-mer and its reverse complement; another counts its k-mers on either
-    strand, which are those of its mirror image on the other. The values of a view are divided by
-    their norm.
+    A pattern says which letters are read, in runs without a gap. On both strands, a pattern that is
+    its own mirror image counts the smaller of a k-mer and its reverse complement; another counts
+    its k-mers on either strand, which are those of its mirror image on the other. The values of a
+    view are divided by their norm.
+
+    ``places`` has the last feature that a k-mer of the same code became, of all those that were
+    listed in this call and, as ``n_listed`` counts, in those before.
     """
     extent, offset, view, strands, shifts, masks = patterns
     weight, transform = views
-    counts, listed = scratch
+    places, n_listed = scratch
+    listed_before = n_listed[0]
     indptr, indices, values, _, _, _ = block
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     other = np.empty(length, np.int64)
+    kmers = np.empty((2, length), np.int64)
     q = 0
     for r in range(rows.size):
         i = rows[r]
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
         _complements(code, span, other)
         indptr[r] = q
-        first, square = q, 0.0
+        first, n_kmers, square = q, 0, 0.0
         for p in range(extent.size):
+            first_of_pattern, n = q, length - extent[p] + 1
+            n_strands = 2 if strands[p] == 2 else 1
             down = 2 * (span - extent[p])
-            n = 0
-            for l in range(length - extent[p] + 1):
+            _read_letters(code, n, down, shifts[p], masks[p], kmers[0])
+            if strands[p] > 0:
+                _read_letters(other, n, 0, shifts[p], masks[p], kmers[1])
+            if strands[p] == 1:
+                for l in range(n):
+                    kmers[0, l] = min(kmers[0, l], kmers[1, l])
+            for l in range(n):
                 if clean[l] < extent[p]:
                     continue
-                kmer = _letters_of(code[l] >> down, shifts[p], masks[p])
-                if strands[p] > 0:
-                    complement = _letters_of(other[l], shifts[p], masks[p])
-                    if strands[p] == 1:
-                        kmer = min(kmer, complement)
+                n_kmers += n_strands
+                for strand in range(n_strands):
+                    u = kmers[strand, l]
+                    if n_bits > 0:
+                        u = hash_index(p, u, n_bits)
+                    place = places[u] - listed_before
+                    if place >= first_of_pattern:
+                        values[place] += 1
                     else:
-                        if n_bits > 0:
-                            complement = hash_index(p, complement, n_bits)
-                        counts[complement] += 1
-                        listed[n] = complement
-                        n += 1
-                if n_bits > 0:
-                    kmer = hash_index(p, kmer, n_bits)
-                counts[kmer] += 1
-                listed[n] = kmer
-                n += 1
-            for m in range(n):
-                n_equal = counts[listed[m]]
-                if n_equal == 0:
-                    continue  # written before
-                counts[listed[m]] = 0
-                value = 1.0
-                if transform[view[p]] == 0:
-                    value = np.sqrt(n_equal)
-                elif transform[view[p]] == 2:
-                    value = n_equal
-                indices[q] = offset[p] + listed[m]
-                values[q] = value
-                square += value * value
-                q += 1
-            if p + 1 == extent.size or view[p + 1] != view[p]:
-                factor = np.sqrt(weight[view[p]] / square) if square > 0.0 else 0.0
+                        places[u] = q + listed_before
+                        indices[q], values[q] = u, 1
+                        q += 1
+            for m in range(first_of_pattern, q):
+                indices[m] += offset[p]
+            if p + 1 < extent.size and view[p + 1] == view[p]:
+                continue
+            if transform[view[p]] == 0:
+                square = n_kmers
+            elif transform[view[p]] == 1:
+                square = q - first
+            else:
+                square = 0.0
                 for m in range(first, q):
+                    square += values[m] * values[m]
+            factor = np.sqrt(weight[view[p]] / square) if square > 0.0 else 0.0
+            for m in range(first, q):
+                if transform[view[p]] == 0:
+                    values[m] = factor * np.sqrt(values[m])
+                elif transform[view[p]] == 1:
+                    values[m] = factor
+                else:
                     values[m] *= factor
-                first, square = q, 0.0
+            first, n_kmers = q, 0
     indptr[rows.size] = q
+    n_listed[0] = listed_before + q
 
 
 @njit
@@ -412,19 +426,17 @@ def _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers):
     """List the k-mers of a pattern at the first n bases, and of the other strand; -1: none."""
     size, strands = patterns[0][p], patterns[3][p]
     shifts, masks = patterns[4][p], patterns[5][p]
-    down = 2 * (span - size)
+    _read_letters(code, n, 2 * (span - size), shifts, masks, kmers[0])
+    if strands > 0:
+        _read_letters(other, n, 0, shifts, masks, kmers[1])
     for l in range(n):
-        kmers[0, l] = kmers[1, l] = -1
-        if clean[l] < size:
-            continue
-        kmer = _letters_of(code[l] >> down, shifts, masks)
-        if strands > 0:
-            complement = _letters_of(other[l], shifts, masks)
-            if strands == 1:
-                kmer = min(kmer, complement)
-            else:
-                kmers[1, l] = complement if n_bits == 0 else hash_index(p, complement, n_bits)
-        kmers[0, l] = kmer if n_bits == 0 else hash_index(p, kmer, n_bits)
+        if strands == 1:
+            kmers[0, l] = min(kmers[0, l], kmers[1, l])
+        for strand in range(2):
+            if clean[l] < size or (strand == 1 and strands < 2):
+                kmers[strand, l] = -1
+            elif n_bits > 0:
+                kmers[strand, l] = hash_index(p, kmers[strand, l], n_bits)
 
 
 @njit
@@ -445,7 +457,7 @@ def slide_windows(
     other = np.empty(codes.size, np.int64)
     load_codes(codes, 0, is_reverse, codes.size, span, code, clean)
     _complements(code, span, other)
-    kmers = np.empty((2, codes.size), np.int32)
+    kmers = np.empty((2, codes.size), np.int64)
     totals = np.zeros(n_windows, np.int64)
     norms = np.zeros(n_windows, np.int64)
     for p in range(extent.size):
@@ -467,7 +479,7 @@ def slide_windows(
                     total += np.int64(w * value[m]) - np.int64(w * value[n])
                     norm += square[m] - square[n]
                     counts[u] = m
-                kmer = kmers[which, first - 1] if first > 0 else np.int32(-1)
+                kmer = kmers[which, first - 1] if first > 0 else np.int64(-1)
                 if kmer >= 0:
                     u = np.uint64(kmer)
                     n, w = np.uint64(counts[u]), weights[u]
@@ -503,7 +515,7 @@ def share_weights(
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     other = np.empty(length, np.int64)
-    kmers = np.empty((2, length), np.int32)
+    kmers = np.empty((2, length), np.int64)
     parts = np.zeros(length)
     for r in range(rows.size):
         i = rows[r]
