@@ -28,7 +28,8 @@ class CountedKmer(NamedTuple):
     other_strand : str
         Its reverse complement, which is the same feature; "." if strands differ.
     weight : float
-        Weight w: a k-mer that is n times in a window adds w s(n) / |s| to its score.
+        Weight w: a k-mer that is n times in a window adds w s(n) / norm to its
+        score, see :class:`~seqmtl.features.kmer_counts.KmerCounts`.
     n_windows : int or None
         Number of windows that have it; None without windows.
     """

@@ -150,7 +150,7 @@ class KmerFeature(NamedTuple):
     codes, indices : ndarray of int64, shape (n,)
         Codes of the k-mers, and their features.
     weights : ndarray of float64, shape (n,)
-        Weights, with the root of that of the view: times s(n) / |s(n)|, the term of the score.
+        Weights, with the root of that of the view: times s(n) / norm, the term of the score.
     """
 
     letters: list[int]
@@ -244,11 +244,11 @@ class KmerCounts(FeatureDefinition):
     -----
     With the counts n_u(x) of all k-mers u of a view, its kernel is a cosine,
 
-        k(x, x') = sum_u s(n_u(x)) s(n_u(x')) / (|s(n(x))| |s(n(x'))|),   s(n) = root(n), [n > 0], n
+        k(x, x') = sum_u s(n_u(x)) s(n_u(x')) / (norm(x) norm(x')),   s(n) = root(n), [n > 0], n
 
-    and the kernel of the map the sum of those of its views with the weights omega. With the root,
-    the norm of all counts is the root of the number of k-mers, so k-mers of each length have the
-    same part in it. A k-mer with a letter other than A, C, G, T, also in a gap, is not counted.
+    with norm(x)^2 = sum_u s(n_u(x))^2, and the kernel of the map the sum of those of its views with
+    the weights omega. With the root, the norm of all counts is the root of the number of k-mers, so
+    k-mers of each length have the same part in it. A k-mer with a letter other than A, C, G, T, also in a gap, is not counted.
     With hashed indices, k-mers of a pattern that share an index are counted as one.
 
     References
