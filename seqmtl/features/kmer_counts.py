@@ -248,7 +248,8 @@ class KmerCounts(FeatureDefinition):
 
     with norm(x)^2 = sum_u s(n_u(x))^2, and the kernel of the map the sum of those of its views with
     the weights omega. With the root, the norm of all counts is the root of the number of k-mers, so
-    k-mers of each length have the same part in it. A k-mer with a letter other than A, C, G, T, also in a gap, is not counted.
+    k-mers of each length have the same part in it. A k-mer with a letter other than A, C, G, T,
+    also in a gap, is not counted.
     With hashed indices, k-mers of a pattern that share an index are counted as one.
 
     References
