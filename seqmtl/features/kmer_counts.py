@@ -262,8 +262,8 @@ class KmerCounts(FeatureDefinition):
     >>> from seqmtl import KmerCounts
     >>> X = KmerCounts("spectrum:2").transform(["ACGT", "ACGTACGT"])
     >>> (X @ X.T).toarray().round(3)
-    array([[1.   , 0.976],
-           [0.976, 1.   ]], dtype=float32)
+    array([[1.   , 0.926],
+           [0.926, 1.   ]], dtype=float32)
     """
 
     kind = "kmer_counts"
