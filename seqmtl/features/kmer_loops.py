@@ -353,6 +353,7 @@ def count_rows(
     clean = np.empty(length, np.int64)
     other = np.empty(length, np.int64)
     kmers = np.empty((2, length), np.int64)
+    one = values.dtype.type(1)
     q = 0
     for r in range(rows.size):
         i = rows[r]
@@ -370,20 +371,20 @@ def count_rows(
             if strands[p] == 1:
                 for l in range(n):
                     kmers[0, l] = min(kmers[0, l], kmers[1, l])
-            for l in range(n):
-                if clean[l] < extent[p]:
-                    continue
-                n_kmers += n_strands
-                for strand in range(n_strands):
-                    u = kmers[strand, l]
+            for strand in range(n_strands):
+                for l in range(n):
+                    if clean[l] < extent[p]:
+                        continue
+                    n_kmers += 1
+                    u = np.uint64(kmers[strand, l])
                     if n_bits > 0:
-                        u = hash_index(p, u, n_bits)
+                        u = np.uint64(hash_index(p, kmers[strand, l], n_bits))
                     place = places[u] - listed_before
                     if place >= first_of_pattern:
-                        values[place] += 1
+                        values[np.uint64(place)] += one
                     else:
                         places[u] = q + listed_before
-                        indices[q], values[q] = u, 1
+                        indices[np.uint64(q)], values[np.uint64(q)] = u, one
                         q += 1
             for m in range(first_of_pattern, q):
                 indices[m] += offset[p]

@@ -75,7 +75,8 @@ logger = logging.getLogger(__name__)
 _SHARPNESS = 2.0  # factor on the log-likelihood of a task, as averaging flattens the weights
 _OTHERS = 0.3  # factor on the mean over the other tasks
 _CHEAPER = (0.3,)  # factors on the cost to try with more labels
-_AT_SIZE = 60_000
+#: Examples by which costs are compared where there are more: so many, and so many values at most.
+_AT_SIZE, _AT_SIZE_VALUES = 60_000, 10**8
 _HELD_OUT = 0.1
 #: Windows by which the kind of features is chosen: so many bases, at most and at least.
 _KIND_BASES, _MAX_KIND, _MIN_KIND = 300_000, 2_000, 400
@@ -439,8 +440,10 @@ class _Selector:
         time of training each from alpha = 0.
         """
         examples, rows = self._examples, np.arange(self._examples.y.size)
-        if rows.size > _AT_SIZE:
-            rows = examples.sample(_AT_SIZE, self._rng)
+        row_size = self._features.bind(self._sample.data).row_size
+        n = min(_AT_SIZE, max(_AT_SIZE_VALUES // row_size, MAX_GRAM_EXAMPLES))
+        if rows.size > n:
+            rows = examples.sample(n, self._rng)
             examples = examples.take(rows)
         is_held = np.zeros(examples.y.size, dtype=np.bool_)
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
