@@ -174,7 +174,7 @@ def _comparison(request: Compare) -> Comparison:
 
     protocol = Protocol(request.train_size, request.seed)
     source = request.source
-    features = _options.feature_map(request.features)
+    features = None if request.features is None else _options.feature_map(request.features)
     windows = source.read_labelled(features=features)
     if len(windows.split_names) == 1:
         log_one_split(windows, source.name)
@@ -183,7 +183,7 @@ def _comparison(request: Compare) -> Comparison:
     relation = request.relation()
     check_tree(relation, names)
     check_windows(windows, protocol)
-    features.n_features(windows.length)
+    (features or _options.feature_map(None)).n_features(windows.length)
     return Comparison(
         windows,
         protocol,

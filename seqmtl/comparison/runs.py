@@ -23,6 +23,7 @@ from seqmtl.comparison.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
@@ -53,8 +54,8 @@ class Comparison:
         Labelled windows of all organisms.
     protocol : Protocol
         How splits are drawn.
-    features : FeatureDefinition
-        The feature map.
+    features : FeatureDefinition, optional
+        The feature map. Default: that of ``train``, which held-out labels choose without a site.
     settings : Settings
         Training settings; C is selected.
     C : tuple of float
@@ -67,7 +68,7 @@ class Comparison:
 
     windows: Windows
     protocol: Protocol
-    features: FeatureDefinition
+    features: FeatureDefinition | None
     settings: Settings
     C: tuple[float, ...] = (0.1, 1.0, 10.0)
     kernel: TaskKernel | None = None
@@ -127,7 +128,8 @@ class Comparison:
 
     def max_parallel(self) -> int:
         """Return the number of runs that fit into memory side by side, at least 1."""
-        n_weights = self.features.n_features(self.windows.length) * len(self.windows.task_names)
+        features = self.features or PositionalKmers()
+        n_weights = features.n_features(self.windows.length) * len(self.windows.task_names)
         n_entries = min(MAX_GRAM_EXAMPLES, len(self.windows)) ** 2
         n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
         return max(1, available_memory() // n_bytes)
@@ -146,7 +148,7 @@ class Comparison:
         described = [
             __version__,
             vars(self.protocol),
-            self.features.to_dict(windows.length),
+            None if self.features is None else self.features.to_dict(windows.length),
             self.settings.to_dict(),
             self.C,
             kernels,
