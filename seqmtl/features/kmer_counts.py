@@ -39,7 +39,7 @@ from seqmtl.sequences import Windows
 #: The default: half spectra, half gapped k-mers.
 DEFAULT_COUNTS = "spectrum:1-6=0.5,gapped:8/6=0.5"
 TRANSFORMS = ("sqrt", "binary", "counts")
-_MAX_LISTED = 1 << 30  # places of features are 32-bit numbers
+_LAST_PLACE = 1 << 30  # places of features are 32-bit numbers
 _HASH_BITS = 22  # as of positional k-mers
 _MAX_LISTED = 12  # letters: 16 million k-mers
 _SUM_BITS = 60  # of sums in whole units
@@ -504,7 +504,7 @@ class CountRows(Rows):
         from seqmtl.features.kmer_loops import count_rows
 
         scratch = getattr(self._of_thread, "scratch", None)
-        if scratch is None or scratch[1][0] > _MAX_LISTED:
+        if scratch is None or scratch[1][0] > _LAST_PLACE:
             scratch = np.zeros(self._n_counts, np.int32), np.ones(1, np.int64)
             self._of_thread.scratch = scratch
         block = empty_block(rows.size, self.row_size, dtype)
