@@ -83,7 +83,7 @@ def _write_folder(request: Explain) -> Document:
         if isinstance(model, PairedModel):
             facts = _explain_sites(model, request, folder)
         else:
-            with errors_about(request.source.name or None):
+            with errors_about(request.source_of(None).name or None):
                 facts = _explain_organisms(model, request, folder)
         about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
         summary = {"schema_version": 2, **about, **facts}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups"
+_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups, --product"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,11 @@ class Similarity(Request):
     groups: str | None = _options.relation_option(
         "lines of organism or group, its group, optional weight", metavar="TSV"
     )
+    product: tuple[str, ...] = _options.relation_option(
+        "tables to multiply, of the parts of names such as human_CTCF; to be repeated",
+        metavar="TSV",
+        is_repeated=True,
+    )
     scales: tuple[float, ...] | None = _options.relation_option(
         f"scales of {' and '.join(SCALED)} (default: 1/4, 1, 4 times the median distance)",
         metavar="S,...",
@@ -81,11 +86,13 @@ class Similarity(Request):
         from seqmtl.files.write import write_lines
         from seqmtl.relations.build import kernel_request
 
-        tables = (self.alignment, self.distances, self.groups, self.similarity, *self.graph)
-        inputs = [self.model, self.tree, self.taxonomy, *tables]
+        if self.product and self.similarity:
+            raise UsageError("--product names all tables; give it alone, without --similarity")
+        tables = (self.alignment, self.distances, self.groups, self.similarity)
+        inputs = [self.model, self.tree, self.taxonomy, *tables, *self.graph, *self.product]
         check_outputs(inputs, [self.output, self.plot])
         relation = kernel_request(
-            self.similarity,
+            self.product or self.similarity,
             scales=self.scales,
             tree=self.tree,
             taxonomy=self.taxonomy,
@@ -151,6 +158,7 @@ _TEXT = f"""\
   seqmtl similarity --tree tree.nwk --similarity hierarchical -o K.tsv --plot K.png
   seqmtl similarity --alignment rrna.fasta --scales 0.05,0.2 -o K.tsv
   seqmtl similarity --graph a.tsv --graph b.tsv --similarity multigraph -o K.tsv
+  seqmtl similarity --product species.tsv --product factors.tsv -o K.tsv
   seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
   seqmtl similarity splice.seqmtl --tree tree.nwk --plot learnt.png
 

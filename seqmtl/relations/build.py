@@ -63,8 +63,9 @@ class KernelRequest:
         Graphs, see :func:`seqmtl.relations.graphs.read_graph`.
     groups : path-like, optional
         Table, see :func:`seqmtl.relations.relation_tables.read_groups`.
-    table : path-like, optional
-        Precomputed kernel, see :meth:`seqmtl.relations.TaskKernel.from_tsv`.
+    table : sequence of path-like
+        Precomputed kernel, see :meth:`seqmtl.relations.TaskKernel.from_tsv`; of several files the
+        product, see :meth:`seqmtl.relations.TaskKernel.product`.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class KernelRequest:
     distances: FilePath | None = None
     graph: Sequence[FilePath] = ()
     groups: FilePath | None = None
-    table: FilePath | None = None
+    table: Sequence[FilePath] = ()
     numbers: tuple[float, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
@@ -154,8 +155,9 @@ class KernelRequest:
         """
         requested = None if organisms is None else tuple(organisms)
         entry = ALL[str(self.kind)]
-        if self.table is not None:
-            kernel = TaskKernel.from_tsv(self.table)
+        if self.table:
+            tables = [TaskKernel.from_tsv(path) for path in self.table]
+            kernel = tables[0] if len(tables) == 1 else TaskKernel.product(tables)
             return kernel if requested is None else kernel.restrict(requested)
         source: Any
         arguments: dict[str, Any] = {"names": requested}
@@ -298,7 +300,7 @@ def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> 
 
 
 def kernel_request(
-    similarity: str | None,
+    similarity: str | Sequence[str] | None,
     *,
     scales: tuple[float, ...] | None = None,
     tree: TreeSource | None = None,
@@ -312,9 +314,9 @@ def kernel_request(
 
     Parameters
     ----------
-    similarity : str, optional
-        A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table. Default: the
-        default kind of the source.
+    similarity : str or sequence of str, optional
+        A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table, or those of
+        several, whose product is the task kernel. Default: the default kind of the source.
     scales, tree, taxonomy, alignment, distances, graph, groups
         See :class:`KernelRequest`.
 
@@ -323,13 +325,14 @@ def kernel_request(
     UsageError
         If the kind does not fit the sources.
     """
-    sources = (tree, taxonomy, alignment, distances, groups)
-    if similarity is None and scales is None and not graph and not any(sources):
+    sources = (tree, taxonomy, alignment, distances, groups, *graph)
+    if not similarity and scales is None and not any(sources):
         return None
-    is_kind = (similarity or "").partition(":")[0] in KINDS
+    given = (similarity,) if isinstance(similarity, str) else tuple(similarity or ())
+    kind = given[0] if len(given) == 1 and given[0].partition(":")[0] in KINDS else None
     try:
         return KernelRequest(
-            similarity if is_kind else None,
+            kind,
             scales,
             tree,
             taxonomy,
@@ -337,7 +340,7 @@ def kernel_request(
             distances,
             graph,
             groups,
-            table=None if is_kind else similarity,
+            table=() if kind else given,
         )
     except ParameterError as error:
         raise UsageError(error.message, error.option) from error

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -366,6 +369,53 @@ class TaskKernel(NamedKernels):
         labels = [f"graph {m + 1}" for m in range(len(K))] if labels is None else labels
         stack = np.array(K).reshape(-1, len(names), len(names))
         return cls(names, stack, _source_text("graphs", a), labels=labels)
+
+    @classmethod
+    def product(cls, kernels: Sequence[Self]) -> Self:
+        """Return the product of the kernels of the parts of task names, such as ``mouse_CTCF``.
+
+        The tasks are all combinations of a name of each kernel, joined by ``_``, and
+        K[s_a, t_b] = K_1[s, t] K_2[a, b]: the Kronecker product, which is positive semi-definite
+        if its factors are. Tasks share if all their parts do.
+
+        Parameters
+        ----------
+        kernels : sequence of TaskKernel
+            Similarities of the parts, in the order of the parts in the names, such as those of
+            species and of factors. If one has several matrices, so has the product: one for each
+            combination of a matrix of each.
+
+        Raises
+        ------
+        ValueError
+            If there are no kernels, or two combinations give the same name.
+        MemoryLimitError
+            If the product is too large.
+
+        Examples
+        --------
+        >>> species = TaskKernel(["human", "mouse"], [[1.0, 0.9], [0.9, 1.0]])
+        >>> factors = TaskKernel.individual(["AP1", "CTCF"])
+        >>> print(TaskKernel.product([species, factors]))
+        TaskKernel of 4 tasks from product(matrix, individual)
+          human_AP1    1.000  0.000  0.900  0.000
+          human_CTCF   0.000  1.000  0.000  0.900
+          mouse_AP1    0.900  0.000  1.000  0.000
+          mouse_CTCF   0.000  0.900  0.000  1.000
+        """
+        if not kernels:
+            raise ValueError("kernels must be at least one, got none")
+        T = math.prod(len(kernel) for kernel in kernels)
+        M = math.prod(kernel.n_kernels for kernel in kernels)
+        require_memory(24.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
+        names = map("_".join, itertools.product(*(kernel.names for kernel in kernels)))
+        labels = map(", ".join, itertools.product(*(kernel.labels for kernel in kernels)))
+        stack = [
+            functools.reduce(np.kron, matrices)
+            for matrices in itertools.product(*(kernel.matrices for kernel in kernels))
+        ]
+        source = f"product({', '.join(kernel.source for kernel in kernels)})"
+        return cls(names, np.array(stack), source, labels=labels if M > 1 else None)
 
     @classmethod
     def from_tree(

@@ -85,6 +85,14 @@ def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqm
     np.testing.assert_allclose(python.W, models["csv"].W, atol=2e-3)
 
 
+def test_explained_by_the_names_of_files(here, tmp_path, seqmtl):
+    files = "ant=ant.fa bee=bee.fa"
+    seqmtl(f"train {files} --negatives ant=ant_bg.fa bee=bee_bg.fa {FREE} -o {tmp_path}/m -q")
+    seqmtl(f"explain {tmp_path}/m {files} --organism bee -o {tmp_path}/explained -q")
+    kmers = (tmp_path / "explained" / "top_kmers.tsv").read_text()
+    assert {row.split("\t")[0] for row in kmers.splitlines()[1:]} == {"bee"}
+
+
 def test_sequences_of_any_length_are_scored_as_they_are(here, tmp_path, seqmtl):
     seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
     model = MultiTaskModel.load(tmp_path / "m")

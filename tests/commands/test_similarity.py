@@ -43,6 +43,20 @@ def test_writes_a_table_that_training_reads(tree, tmp_path, seqmtl):
     assert again.read_bytes() == out.read_bytes()
 
 
+def test_product_of_the_parts_of_names(write, tmp_path, seqmtl):
+    species, factors = f"{tmp_path}/species.tsv", f"{tmp_path}/factors.tsv"
+    seqmtl(f"similarity -q --tree '(man:1,ape:1):1;' --similarity tree:0.5 -o {species}")
+    seqmtl(f"similarity -q --similarity easy:0.25 --organisms AP1,CTCF -o {factors}")
+    seqmtl(f"similarity -q --product {species} --product {factors} -o {tmp_path}/K.tsv")
+    K = TaskKernel.from_tsv(tmp_path / "K.tsv")
+    assert K.names == ("man_AP1", "man_CTCF", "ape_AP1", "ape_CTCF")
+    assert K.matrix[0].tolist() == [1, 0.25, K.matrix[0, 2], K.matrix[0, 2] / 4]
+    error = seqmtl(f"similarity --product {species} -o {species}", 1).err
+    assert "would overwrite the input" in error
+    error = seqmtl(f"similarity --product {species} --similarity {factors}", 2).err
+    assert "--product names all tables; give it alone" in error
+
+
 def test_draws(tree, tmp_path, seqmtl):
     for suffix, magic in (("png", b"\x89PNG"), ("svg", b"<?xm"), ("pdf", b"%PDF")):
         plot = tmp_path / f"K.{suffix}"

@@ -198,8 +198,17 @@ class TestOthers:
     def test_table(self, write):
         kernel = TaskKernel.hierarchical(TREE)
         path = write(kernel.to_tsv())
-        assert build(None, table=path) == kernel
-        assert build(None, ["fly", "ape"], table=path) == kernel.restrict(["fly", "ape"])
+        assert build(None, table=[path]) == kernel
+        assert build(None, ["fly", "ape"], table=[path]) == kernel.restrict(["fly", "ape"])
+
+    def test_product_of_tables(self, write):
+        species = write("\tman\tape\nman\t4\t3\nape\t3\t9\n", "species.tsv")
+        factors = write("\tAP1\tCTCF\nAP1\t1\t-.5\nCTCF\t-.5\t2\n", "factors.tsv")
+        tasks = ["ape_CTCF", "man_AP1", "man_CTCF"]
+        kernel = build(None, tasks, table=[species, factors])
+        assert kernel.matrix.tolist() == [[18, -1.5, 6], [-1.5, 4, -2], [6, -2, 8]]
+        with pytest.raises(UnknownTaskError, match="'fly_AP1' is not in the task kernel from prod"):
+            build(None, ["fly_AP1"], table=[species, factors])
 
     @pytest.mark.parametrize("kind", ["individual", "union", "easy"])
     def test_plain_kinds_take_names_from_anywhere(self, kind, write):

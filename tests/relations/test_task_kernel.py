@@ -19,6 +19,7 @@ from seqmtl.training.task_kernels import resolve_kernels
 
 TREE = "((ape:1,man:1)primates:2,(fly:2.5,bee:2)insects:0.5)root;"
 HIERARCHY = "(((a,b)ab,c)abc,(d,(e,f))def,g)all;"
+TWICE = [TaskKernel.union(["a", "a_b"]), TaskKernel.union(["b_c", "c"])]
 D3 = np.array([[0, 1, 4], [1, 0, 2], [4, 2, 0.0]])
 
 
@@ -280,6 +281,26 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
         TaskKernel.hierarchical(HIERARCHY)
     with pytest.raises(MemoryLimitError, match="a kernel of 9 tasks"):
         TaskKernel.graph(np.eye(9), names(9))
+    with pytest.raises(MemoryLimitError, match="1 kernels of 9 tasks"):
+        TaskKernel.product([TaskKernel.union("abc")] * 2)
+
+
+def test_product_of_the_parts_of_names():
+    """Every entry is the product of those of the parts, for all pairs of matrices."""
+    one = TaskKernel(["x", "y"], [[[2, 1], [1, 3]], [[1, 0], [0, 0]]], labels=["p", "q"])
+    other = TaskKernel(["a", "b", "c"], [[4, 1, 0], [1, 1, 0], [0, 0, 1]])
+    last = TaskKernel(["z"], [[[5]], [[7]]])
+    product = TaskKernel.product([one, other, last])
+    assert product.names == ("x_a_z", "x_b_z", "x_c_z", "y_a_z", "y_b_z", "y_c_z")
+    assert product.labels == ("p, K, K1", "p, K, K2", "q, K, K1", "q, K, K2")
+    assert product.source == "product(matrix, matrix, matrix)"
+    for matrix, (first, third) in zip(
+        product.matrices, itertools.product(one.matrices, (5, 7)), strict=True
+    ):
+        for i, j in itertools.product(range(6), repeat=2):
+            (s, a), (t, b) = divmod(i, 3), divmod(j, 3)
+            assert matrix[i, j] == first[s, t] * other.matrix[a, b] * third
+    assert TaskKernel.product([other]).matrix.tolist() == other.matrix.tolist()
 
 
 def test_smooth():
@@ -376,6 +397,8 @@ REFUSED = {
         (TaskKernel.easy, ("xy", 2), "share must be a number from 0 to 1, got 2"),
         (TaskKernel.from_tree, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
         (TaskKernel.multigraph, ([], "xy"), "at least one matrix"),
+        (TaskKernel.product, ([],), "kernels must be at least one, got none"),
+        (TaskKernel.product, (TWICE,), "names must .*a_b_c"),
         (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two tasks, got 1 of .*; a single task"),
         (TaskKernel.hierarchical, (HIERARCHY, None, 0), "rho_task must be a finite number above"),
         (TaskKernel.hierarchical, (HIERARCHY, None, 1, np.inf), "rho_centre must .*, got inf"),
