@@ -51,12 +51,14 @@ def predict(folder: Path) -> dict[str, Path]:
     return {"genomes": table, "predictions": predictions}
 
 
-def inner_exons(path: str) -> tuple[set[Intron], set[Intron]]:
+def inner_exons(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]:
     """Return the exons between two introns: those of coding sequence, and all."""
     coding, every = set(), set()
     for own in read_annotation(path).transcripts:
-        coding |= {(own.contig, *exon, own.is_reverse) for exon in (own.cds or own.exons)[1:-1]}
-        every |= {(own.contig, *exon, own.is_reverse) for exon in own.exons[1:-1]}
+        if own.contig in contigs:
+            parts = (own.cds or own.exons)[1:-1]
+            coding |= {(own.contig, *exon, own.is_reverse) for exon in parts}
+            every |= {(own.contig, *exon, own.is_reverse) for exon in own.exons[1:-1]}
     return coding, coding | every
 
 
@@ -87,17 +89,11 @@ def between(introns: set[Intron], contigs: dict[str, Codes]) -> Iterator[Intron]
                 yield contig, start, end, is_reverse
 
 
-def used(path: str | Path) -> dict[str, float]:
-    """Return CPU seconds and peak memory, of what GNU time wrote."""
-    text = Path(path).read_text()
-
-    def number(name: str) -> float:
-        match = re.search(rf"{name}.*: ([\d.]+)", text)
-        assert match is not None, path
-        return float(match[1])
-
-    seconds = number("User time") + number("System time")
-    return {"CPU s": seconds, "peak MiB": number("Maximum resident") / 1024}
+def used(path: str | Path) -> dict[str, float | str]:
+    """Return CPU seconds and peak memory, as far as GNU time wrote them."""
+    numbers = dict(re.findall(r"(User|System|Maximum).*: ([\d.]+)", Path(path).read_text()))
+    peak = float(numbers["Maximum"]) / 1024 if "Maximum" in numbers else ""
+    return {"CPU s": float(numbers["User"]) + float(numbers["System"]), "peak MiB": peak}
 
 
 def main() -> None:
@@ -116,9 +112,12 @@ def main() -> None:
             introns = listed(path)
             exons = set(between(introns, contigs))
         else:
-            introns, exons = annotated(path, set(contigs))[0], inner_exons(path)[0]
+            introns, exons = annotated(path, set(contigs))[0], inner_exons(path, set(contigs))[0]
         row: dict[str, Any] = {"genome": name, "program": program, "labels": labels}
-        truth = {"": annotated(annotation, set(contigs)), "exon ": inner_exons(annotation)}
+        truth = {
+            "": annotated(annotation, set(contigs)),
+            "exon ": inner_exons(annotation, set(contigs)),
+        }
         for kind, calls in ("", introns), ("exon ", exons):
             own = next(figures(dict.fromkeys(calls, 1.0), *truth[kind]))
             row |= {

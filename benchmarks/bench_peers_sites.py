@@ -2,10 +2,10 @@
 
     python benchmarks/bench_peers_sites.py FASTA ANNOTATION NAME=SCORES ... --json OUT.json
 
-FASTA has one contig. Scores are a file of a paired model, of which the last organism is taken, or
-an .npz with the arrays ``plus`` and ``minus`` of shape (bases, 2): the probabilities that a base is
-the first of an exon after an acceptor, and the last before a donor, by position on either strand.
-What GNU time wrote about the run is beside it, with the ending .time.
+FASTA has one contig. Scores are a paired model and its organism (MODEL@NAME), or an .npz with the
+arrays ``plus`` and ``minus`` of shape (bases, 2): the probabilities that a base is the first of an
+exon after an acceptor, and the last before a donor, by position on either strand. What GNU time
+wrote about the run is beside it, with the ending .time.
 
 Every GT and AG of both strands counts; it is true if an annotated intron begins or ends there.
 """
@@ -44,7 +44,7 @@ def simulate(folder: Path) -> dict[str, Any]:
         bases = [start - 1, end] if is_reverse else [end, start - 1]
         scores["minus" if is_reverse else "plus"][bases, [0, 1]] = 1.0
     np.savez(folder / "known.npz", **scores)
-    names = [f"known={folder / 'known.npz'}", "paired=starter:splice"]
+    names = [f"known={folder / 'known.npz'}", "paired=starter:splice@c_elegans"]
     return {"fasta": genome, "annotation": annotation, "scores": names}
 
 
@@ -59,8 +59,8 @@ def of_network(path: str, signal: str, firsts: NDArray[Any], size: int) -> NDArr
 
 def of_model(path: str, signal: str, firsts: NDArray[Any], contig: ContigPiece) -> NDArray[Any]:
     """Return the log-odds that the model gives sites; the smallest to those that it leaves out."""
-    model = PairedModel.load(path)
-    finder = PairedFinder(model, model.tasks[-1], signals=[signal])
+    name, organism = path.split("@")
+    finder = PairedFinder(PairedModel.load(name), organism, signals=[signal])
     known: dict[tuple[int, bool], float] = {}
     for first in range(0, contig.codes.size, finder.block):
         last = min(first + finder.block, contig.codes.size)
@@ -105,7 +105,7 @@ def main() -> None:
             row[f"{signal}s"] = int(labels.sum())
             row[f"AUPRC, {signal}s"] = ranked.metrics()[1]
             row[f"precision, {signal}s"] = ranked.precision_at(0.8)
-        usage = Path(path).with_suffix(".time")
+        usage = Path(path.split("@")[0]).with_suffix(".time")
         unknown = {"CPU s": "", "peak MiB": ""}
         rows.append(row | (used(usage) if usage.exists() else unknown))
     write_result(args, rows)
