@@ -36,12 +36,15 @@ from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
 from seqmtl.io.dataset import read_dataset
+from seqmtl.io.genome import load_genome
+from seqmtl.linear_model.site import Site
 from seqmtl.linear_model.weights_io import round_weights
 from seqmtl.relations.trees import read_tree
-from seqmtl.sequences import encode
+from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import find_motifs
 from seqmtl.splicing import fit_layer
-from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.layer import ENDS, U12Introns
 from seqmtl.splicing.model import PairedModel
 
 TREE = "eukaryotes"
@@ -122,6 +125,18 @@ OF_TABLES = ("c_elegans", "d_melanogaster")
 #: The wheel with all introns of intron90, and other species, which are not read.
 WHEEL = "intronic-3.0.0-py3-none-any.whl"
 INTRONS_OF_WHEEL = "intronIC/data/u2_reference_multispecies.introns.iic.gz"
+#: The same of U12-type introns; windows of their sites: letters, bases before, length, features.
+U12_OF_WHEEL = "intronIC/data/u12_reference_multispecies.introns.iic.gz"
+U12_SITES = {
+    "donor": ("GT,AT", 20, 60, "wd:5@-3..15,wd:3=0.3"),
+    "acceptor": ("AG,AC", 78, 100, "wd:5@-15..10,kmers:4-7/10@-60..5"),
+}
+U12_SHARE = 0.003  # U12-type introns per other intron of an organism that has any
+#: Organisms without any of their own in that file that have such introns.
+WITH_U12 = {"a_thaliana", "f_catus", "m_musculus"}
+U12_LOST = 0.02  # share of the true sites of an end that parses leave out
+#: Genomes with decoys of U12-type sites, and how many of each.
+U12_DECOYS = {"m_musculus": 140_000, "a_thaliana": 140_000, "c_elegans": 30_000}
 #: Codes of intron90 that are not three letters of each word of the name in the tree.
 CODES = {"CraGig": "Magallana_gigas", "NeoSp.": "Neocallimastix_sp"}
 
@@ -143,7 +158,8 @@ def main(arguments: list[str] | None = None) -> None:
             genomes = [
                 build(args.data, args.output, end, args.without, TO_PAIR[end]) for end in ENDS
             ]
-            save_paired(pair(args.data, args.output, genomes, args.without), args.output)
+            model = pair(args.data, args.output, genomes, args.without)
+            save_paired(with_u12(model, args.data, args.without), args.output)
         else:
             path = build(args.data, args.output, signal, args.without)
             model = make(args.data, path, signal, args.without, args.sites, args.card)
@@ -355,13 +371,78 @@ def pair(data: Path, folder: Path, datasets: list[Path], without: list[str]) -> 
     return PairedModel(donor, acceptor, layer, {"split": "valid"})
 
 
+def with_u12(model: PairedModel, data: Path, without: list[str]) -> PairedModel:
+    """Return a paired model with the sites of U12-type introns, which all organisms share."""
+    names = names_by_code()
+    introns = {own: [*introns_of(data, own)] for own in (U12_OF_WHEEL, INTRONS_OF_WHEEL)}
+    has_u12 = {names.get(own[0].partition("-")[0]) for own in introns[U12_OF_WHEEL]} | WITH_U12
+    ends = [u12_model(data, end, introns, without) for end in ENDS]
+    layer = dict(model.layer)
+    for name in has_u12 & layer.keys():
+        shares = [own.prevalence(name) for own in (model.donor, model.acceptor)]
+        odds = float(np.log(U12_SHARE) + sum(np.log(p / (1 - p)) for p in shares))
+        layer[name] = layer[name]._replace(u12=U12Introns(odds, (ends[0][1], ends[1][1])))
+    return replace(model, layer=layer, u12=tuple(own for own, _ in ends))
+
+
+def introns_of(data: Path, path: str) -> Iterator[list[str]]:
+    """Yield the introns of a file in the wheel: name, score, exon, intron, exon, cluster."""
+    with zipfile.ZipFile(data / WHEEL) as wheel, wheel.open(path) as packed:
+        for line in gzip.open(packed, "rt"):
+            if not line.startswith("#"):
+                yield line.rstrip("\n").split("\t")
+
+
+def u12_model(
+    data: Path, end: str, introns: dict[str, list[list[str]]], without: list[str]
+) -> tuple[MultiTaskModel, float]:
+    """Return a model of the sites of U12-type introns at one end, and the least log-odds.
+
+    Decoys are the sites of other introns, and candidates anywhere in genomes. A fifth of the
+    introns conserved at the same place, and of the decoys, is for calibration.
+    """
+    letters, before, length, features = U12_SITES[end]
+    names, rows, folds, labels = names_by_code(), [], [], []
+    for path, label in ((U12_OF_WHEEL, 1), (INTRONS_OF_WHEEL, -1)):
+        for name, _, exon, intron, next_exon, _, cluster in introns[path]:
+            if names.get(name.partition("-")[0].removeprefix("U2_")) not in without:
+                at = length + len(exon) + (len(intron) - 2) * (end == "acceptor") - before
+                text = f"{'N' * length}{exon}{intron}{next_exon}{'N' * length}"
+                rows.append(encode(text[at : at + length]))
+                folds.append(int(cluster) % 5)
+                labels.append(label)
+    matrices, rng = [np.array(rows)], np.random.default_rng(0)
+    for organism, path, *_ in GENOMES:
+        if organism in U12_DECOYS and organism not in without:
+            codes = load_genome(data / path, padding=length).codes
+            for strand in (codes, reverse_complement(codes)):
+                starts = np.flatnonzero(find_motifs(strand, letters.split(","), False))
+                starts = rng.permutation(starts)[: U12_DECOYS[organism] // 2, np.newaxis]
+                matrices.append(strand[starts - before + np.arange(length)])
+    letters_of_rows = np.concatenate(matrices)
+    labels += [-1] * (len(letters_of_rows) - len(labels))
+    folds += rng.integers(0, 5, len(labels) - len(folds)).tolist()
+    windows, is_train = windows_of(letters_of_rows, np.array(labels)), np.array(folds) > 0
+    features = PositionalKmers(features, anchor=before)
+    model = MultiTaskSVC(features=features, tol=0.01).fit(windows[is_train]).model_
+    model.site = Site(before, len(letters.split(",")[0]), letters, end)
+    model.W = round_weights(np.asarray(model.W), STEP)
+    held_out, (task,) = windows[~is_train], model.tasks
+    scores = model.decision_function(held_out, task)
+    model.calibrate(task, scores, held_out.labels, method="sigmoid", prevalence=0.5)
+    log_odds = model.log_odds_of(task)(scores[held_out.labels > 0])
+    least = float(np.quantile(log_odds, U12_LOST))
+    print(f"{end:9} U12 {len(log_odds)} held out, {U12_LOST:.0%} below {least:.2f}", flush=True)
+    return model, least
+
+
 def save_paired(model: PairedModel, folder: Path) -> None:
     """Write the paired model; it names its parts instead where they are the shipped ones."""
     header, arrays = model.contents()
     shipped = [Path(model_path(f"starter:{end}")).read_bytes() for end in ENDS]
     if [(folder / f"{end}.seqmtl").read_bytes() for end in ENDS] == shipped:
         header |= {end: {"starter": end} for end in ENDS}
-        arrays = {name: array for name, array in arrays.items() if "." not in name}
+        arrays = {name: of for name, of in arrays.items() if name.partition(".")[0] not in ENDS}
     write_arrays(folder / "splice.seqmtl", header, arrays)
 
 

@@ -35,8 +35,8 @@ from seqmtl.sequences.windows import name_table
 FORMAT = "seqmtl model"
 #: Versions of the format: 5, 6 with weights in groups, 7 with offsets of consensus, 8 with
 #: weights of 16 bits, 9 with edges of genes in a paired model, 10 with compressed weights, or with
-#: introns of any length in a paired model, 11 with second log-odds.
-FORMAT_VERSIONS = (5, 6, 7, 8, 9, 10, 11)
+#: introns of any length in a paired model, 11 with second log-odds, 12 with U12-type introns.
+FORMAT_VERSIONS = (5, 6, 7, 8, 9, 10, 11, 12)
 #: Structures of models, with what takes them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",

@@ -21,35 +21,66 @@ from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
-from seqmtl.splicing.layer import CODONS, ENDS, DonorLetters, PairLayer
+from seqmtl.splicing.layer import CODONS, ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.regions import PathLike
 
 _CODON = 3  # bases
 
 
 class EndFinder(NamedTuple):
-    """Finder of an end of introns, and letters of donors that its site model lacks."""
+    """Finder of an end of introns.
+
+    Attributes
+    ----------
+    finder : SiteFinder
+        Finds the sites.
+    others : tuple of str
+        Letters of donors that its model lacks.
+    u12 : SiteFinder, optional
+        Finds the sites of U12-type introns, too.
+    least : float
+        Their least log-odds.
+    """
 
     finder: SiteFinder
     others: tuple[str, ...]
+    u12: SiteFinder | None = None
+    least: float = -np.inf
 
     def scored(self, sites: Sites, codes: NDArray[np.uint8], origin: int = 0) -> Sites:
         """Return sites with their ``log_odds``, and the number of the other ``letters``, from 1.
 
         `codes` are the letters from the base `origin` on; letters of the site model are number 0.
+        Whether they are of U12-type introns, ``is_u12``, is false.
         """
-        assert self.finder.log_odds is not None
         numbers = np.zeros(len(sites), dtype=np.int8)
         if self.others:
             site = Site(0, len(self.others[0]), ",".join(self.others))
             numbers += 1 + site.consensus_at(codes, sites.starts - origin, sites.is_reverse)
-        log_odds = self.finder.log_odds(sites["scores"].astype(np.float64))
-        return sites.adding(log_odds=log_odds, letters=numbers)
+        return _with_log_odds(self.finder, sites, numbers, is_u12=False)
 
     def find(self, piece: ContigPiece, begin: int, end: int) -> Sites:
-        """Return the sites of a contig that start at begin..end-1, scored."""
+        """Return the sites of a contig that start at begin..end-1, scored, of either class."""
         sites = self.finder.find_sites(piece, begin, end, BlockCounts())
-        return self.scored(sites, piece.codes, piece.start)
+        sites = self.scored(sites, piece.codes, piece.start)
+        return Sites.join([sites, *self.find_u12(piece, begin, end)])
+
+    def find_u12(self, piece: ContigPiece, begin: int, end: int) -> list[Sites]:
+        """Return the sites of U12-type introns as :meth:`find` does, if there may be any."""
+        if self.u12 is None:
+            return []
+        sites = self.u12.find_sites(piece, begin, end, BlockCounts())
+        sites = _with_log_odds(self.u12, sites, np.zeros(len(sites), np.int8), is_u12=True)
+        return [sites.take(sites["log_odds"] >= self.least)]
+
+
+def _with_log_odds(
+    finder: SiteFinder, sites: Sites, letters: NDArray[np.int8], *, is_u12: bool
+) -> Sites:
+    """Return the sites of a finder with their log-odds, the number of letters, and the class."""
+    assert finder.log_odds is not None
+    log_odds = finder.log_odds(sites["scores"].astype(np.float64))
+    return sites.adding(log_odds=log_odds, letters=letters, is_u12=np.full(len(sites), is_u12))
 
 
 class EdgeFinder(NamedTuple):
@@ -101,11 +132,21 @@ def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
     ]
 
 
+#: Model of the sites of U12-type introns at one end, of one task, and the least log-odds.
+U12End = tuple[MultiTaskModel, float]
+
+
+def u12_ends(models: Sequence[MultiTaskModel], u12: U12Introns | None) -> list[U12End | None]:
+    """Return the models of U12-type introns and their least log-odds; None where there are none."""
+    return [*zip(models, u12.least, strict=True)] if u12 else [None] * len(ENDS)
+
+
 def end_finder(
     model: MultiTaskModel,
     organism: str,
     donors: Sequence[DonorLetters] = (),
     path: PathLike | None = None,
+    u12: U12End | None = None,
 ) -> EndFinder:
     """Return what finds the donors or the acceptors of an organism.
 
@@ -119,6 +160,8 @@ def end_finder(
         Other letters of donors; acceptors have none.
     path : path-like, optional
         Dataset that has the candidates. Default: none.
+    u12 : (MultiTaskModel, float), optional
+        One of :func:`u12_ends`.
     """
     site, own = model.site, model.site.consensus
     others = tuple(one.letters for one in donors if site.kind == ENDS[0])
@@ -128,7 +171,11 @@ def end_finder(
         words = tuple(word for word in words if word in site.consensus)
     if own and words:
         site = replace(site, letters=",".join(words))
-    return EndFinder(finder_of(model, organism, site=site), others)
+    finder = finder_of(model, organism, site=site)
+    if u12 is None:
+        return EndFinder(finder, others)
+    of_u12, least = u12
+    return EndFinder(finder, others, finder_of(of_u12, of_u12.tasks[0]), least)
 
 
 def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
@@ -143,6 +190,7 @@ def end_finders(
     paths: Sequence[PathLike],
     organism: str,
     donors: Sequence[DonorLetters] = (),
+    u12: Sequence[U12End | None] = (None, None),
 ) -> list[EndFinder]:
     """Return what finds the candidates of the datasets of donors and of acceptors.
 
@@ -154,9 +202,12 @@ def end_finders(
         Organism of the models; one that they lack is scored from its relatives.
     donors : sequence of DonorLetters, optional
         Other letters of donors.
+    u12 : sequence, optional
+        Result of :func:`u12_ends`, whose candidates no dataset has.
     """
     return [
-        end_finder(model, organism, donors, path) for model, path in zip(models, paths, strict=True)
+        end_finder(model, organism, donors, path, of_u12)
+        for model, path, of_u12 in zip(models, paths, u12, strict=True)
     ]
 
 
@@ -192,10 +243,14 @@ def find_edges(
         else:
             codons = _codons(piece, begin, end) if codons is None else codons
             sites = codons[edge.signal]
-        lacking = like.columns.keys() - sites.columns.keys()
-        columns = {name: np.zeros(len(sites), like[name].dtype) for name in lacking}
-        edges_of[edge.signal] = sites.adding(**columns)
+        edges_of[edge.signal] = _with_columns(sites, like)
     return edges_of
+
+
+def _with_columns(sites: Sites, like: Sites) -> Sites:
+    """Return sites with the columns that only others have, which are 0."""
+    lacking = like.columns.keys() - sites.columns.keys()
+    return sites.adding(**{name: np.zeros(len(sites), like[name].dtype) for name in lacking})
 
 
 def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
@@ -251,17 +306,19 @@ def find_piece(
     Sites
         Those of :func:`seqmtl.splicing.chain.join_ends`, with ``scores`` of the site models, and
         ``labels``: 1 for a true site, -1 for another candidate, 0 for an annotated site that the
-        dataset excludes, for the candidates of the margin, and for those of edges.
+        dataset excludes, for the candidates of the margin, of U12-type introns, and of edges.
     """
     first, last, begin, end = bounds
+    codes = held[0].genome.codes[begin:end]
+    piece = ContigPiece("", begin, codes)
     ends = {}
     for end_of, of_end in zip(finders, held, strict=True):
         part = replace(of_end, regions=np.array([[begin, end]], dtype=np.int64))
         candidates = Sites.join(find_candidates(end_of.finder, part))
         candidates = candidates.take(candidates["is_clean"])
-        ends[end_of.finder.signal] = end_of.scored(candidates, of_end.genome.codes)
-    codes = held[0].genome.codes[begin:end]
-    piece = ContigPiece("", begin, codes)
+        candidates = end_of.scored(candidates, of_end.genome.codes)
+        of_u12 = [_with_columns(sites, candidates) for sites in end_of.find_u12(piece, begin, end)]
+        ends[end_of.finder.signal] = Sites.join([candidates, *of_u12])
     ends |= find_edges(edges, piece, begin, end, ends["donor"])
     sites = join_ends(ends, codes, coding, begin)
     is_inside = (sites.starts >= first) & (sites.starts < last)

@@ -8,7 +8,8 @@ the product
 - over its introns, of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are the log-odds of the
   two sites, g is the density of intron lengths, a sum of geometric ones from some length on, and
   the shift is that of introns outside or inside coding sequence, with that of rare letters of the
-  donor, such as GC,
+  donor, such as GC, or of U12-type introns, whose donors and acceptors have models of their own,
+  and a scale of 1,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.splicing.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``, but at edges of genes, in
@@ -88,6 +89,8 @@ class SiteColumns(NamedTuple):
     ----------
     places, phases, strands : ndarray of int64, shape (n,)
         Place, modulo 3 as well, and strand: 0 plus, 1 minus.
+    classes : ndarray of int64, shape (n,)
+        Class of introns, which begin and end with sites of one class: 0 U2, 1 U12.
     kinds : ndarray of int64, shape (n,)
         What each is along the forward strand, see :mod:`seqmtl.splicing.chain_loops`.
     weights : ndarray of float64, shape (n,)
@@ -99,6 +102,7 @@ class SiteColumns(NamedTuple):
     places: NDArray[np.int64]
     phases: NDArray[np.int64]
     strands: NDArray[np.int64]
+    classes: NDArray[np.int64]
     kinds: NDArray[np.int64]
     weights: NDArray[np.float64]
     content: NDArray[np.float64]
@@ -254,8 +258,8 @@ def run_chain(
     ----------
     sites : Sites
         Candidates of a contig, or of a stretch of one, as :func:`join_ends` returns them; with
-        their ``letters``, see :class:`seqmtl.splicing.candidates.EndFinder`, if the layer has other
-        donors.
+        their ``letters`` and ``is_u12``, see :class:`seqmtl.splicing.candidates.EndFinder`, if the
+        layer has other donors or U12-type introns.
     layer : PairLayer
         Weights of parses, see :mod:`seqmtl.splicing.chain`.
     min_probability : float, optional
@@ -279,14 +283,19 @@ def run_chain(
     log_weights = scales[signals] * sites["log_odds"] + shifts[signals]
     if layer.donors:
         log_weights += np.array([0.0, *(one.shift for one in layer.donors)])[sites["letters"]]
+    strands = sites.is_reverse.astype(np.int64)
+    classes = np.zeros_like(strands)
+    if layer.u12:
+        classes += sites["is_u12"]
+        of_u12 = sites["log_odds"] + layer.u12.shift * (signals == 0)
+        log_weights = np.where(classes, of_u12, log_weights)
     log_weights = _bounded(log_weights, _STRONGEST)
     coded = np.diff(sites["content"], axis=0, prepend=0.0)
     firsts = bounds[bounds < len(sites)]
     coded[firsts] = sites["content"][firsts]
     coded *= layer.coding_scale
     np.exp(np.clip(coded, -_STRONGEST, _STRONGEST, out=coded), out=coded)
-    strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(places, places % 3, strands, kinds, np.exp(log_weights), coded)
+    forward = SiteColumns(places, places % 3, strands, classes, kinds, np.exp(log_weights), coded)
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     weights = ChainWeights(
@@ -340,8 +349,8 @@ def _sum_both_ways(
     n, longest = sites.places.size, int(np.diff(bounds).max())
     space = [
         part
-        for _ in ENDS
-        for part in (np.empty((2, longest), dtype=np.int64), np.empty((2, longest, 4)))
+        for k in (4, 2)  # strands and classes of starts, strands of ends
+        for part in (np.empty((k, longest), dtype=np.int64), np.empty((k, longest, 4)))
     ]
     before, units, after, after_units = np.empty((n, 4)), np.empty(n), np.empty((n, 4)), np.empty(n)
     for first, last in pairwise(bounds.tolist()):
@@ -377,7 +386,32 @@ def _listed(
 def promising(sites: Sites, layer: PairLayer) -> NDArray[np.int64]:
     """Return the rows of the sites that parses may take: their log-odds reach the least."""
     least = np.array([layer.least_of(signal) for signal in SIGNALS])
-    return np.flatnonzero(sites["log_odds"] >= least[sites["signals"]])
+    is_in = sites["log_odds"] >= least[sites["signals"]]
+    return np.flatnonzero(is_in | sites["is_u12"] if layer.u12 else is_in)
+
+
+def either_class(sites: Sites, log_p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log posterior of the site of each candidate, of either class.
+
+    Parameters
+    ----------
+    sites : Sites
+        Result of :func:`join_ends`: candidates of one site follow each other.
+    log_p : ndarray of float64, shape (n,)
+        Log posterior of each, as :func:`run_chain` returns it.
+    """
+    if not sites["is_u12"].any():
+        return log_p
+    first = is_first_at_site(sites)
+    totals = np.logaddexp.reduceat(log_p, np.flatnonzero(first))
+    return np.minimum(totals, _CERTAIN)[np.cumsum(first) - 1]
+
+
+def is_first_at_site(sites: Sites) -> NDArray[np.bool_]:
+    """Return which candidates are the first of their site: position, strand and signal."""
+    keys = [sites[name] for name in ("stretches", "places", "kinds")]
+    columns = np.column_stack([*keys, sites.is_reverse])
+    return np.append(np.ones(min(1, len(sites)), bool), (columns[1:] != columns[:-1]).any(axis=1))
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,13 +37,14 @@ def move_on(k, outside, coding, coded, content, switch, transcript_switch):
 @njit
 def rescale(divisor, far, first, n_starts, opened, first_end, n_ends, closed):
     """Divide the sums over parses in introns, and before exons, by a number."""
-    for t in range(2):
+    for u in range(far.shape[0]):
         for i in range(far.shape[1]):
             for q in range(4):
-                far[t, i, q] /= divisor
-        for i in range(first[t], n_starts[t]):
+                far[u, i, q] /= divisor
+        for i in range(first[u], n_starts[u]):
             for q in range(4):
-                opened[t, i, q] /= divisor
+                opened[u, i, q] /= divisor
+    for t in range(2):
         for i in range(first_end[t], n_ends[t]):
             for q in range(4):
                 closed[t, i, q] /= divisor
@@ -84,40 +85,40 @@ def weigh_exons(coded, first_end, n_ends, closed):
 
 
 @njit
-def go_far(pos, t, passed, reach, tails, starts, opened, first, n_starts, far, every):
+def go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every):
     """Update the sums over parses in introns that are longer than the table, and their first.
 
-    ``far[t, i, q]`` is that at the position ``passed[t]`` times the density of each intron's length
+    ``far[u, i, q]`` is that at the position ``passed[u]`` times the density of each intron's length
     in tail i; it becomes that at `pos`, with the introns that have grown out of the table on the
-    way, and ``every[t, q]`` its sum over the tails.
+    way, and ``every[u, q]`` its sum over the tails.
     """
-    step, passed[t] = pos - passed[t], pos
+    step, passed[u] = pos - passed[u], pos
     for q in range(4):
-        every[t, q] = 0.0
+        every[u, q] = 0.0
     for i in range(tails.shape[0]):
         decayed = np.exp(-tails[i, 1] * step)
-        s0, s1 = far[t, i, 0] * decayed, far[t, i, 1] * decayed
-        s2, s3 = far[t, i, 2] * decayed, far[t, i, 3] * decayed
-        k = first[t]
-        while k < n_starts[t] and pos - starts[t, k] >= reach:
-            g = tails[i, 0] * np.exp(-tails[i, 1] * (pos - starts[t, k] - reach))
-            s0 += g * opened[t, k, 0]
-            s1 += g * opened[t, k, 1]
-            s2 += g * opened[t, k, 2]
-            s3 += g * opened[t, k, 3]
+        s0, s1 = far[u, i, 0] * decayed, far[u, i, 1] * decayed
+        s2, s3 = far[u, i, 2] * decayed, far[u, i, 3] * decayed
+        k = first[u]
+        while k < n_starts[u] and pos - starts[u, k] >= reach:
+            g = tails[i, 0] * np.exp(-tails[i, 1] * (pos - starts[u, k] - reach))
+            s0 += g * opened[u, k, 0]
+            s1 += g * opened[u, k, 1]
+            s2 += g * opened[u, k, 2]
+            s3 += g * opened[u, k, 3]
             k += 1
-        far[t, i, 0], far[t, i, 1], far[t, i, 2], far[t, i, 3] = s0, s1, s2, s3
-        every[t, 0] += s0
-        every[t, 1] += s1
-        every[t, 2] += s2
-        every[t, 3] += s3
-    while first[t] < n_starts[t] and pos - starts[t, first[t]] >= reach:
-        first[t] += 1
+        far[u, i, 0], far[u, i, 1], far[u, i, 2], far[u, i, 3] = s0, s1, s2, s3
+        every[u, 0] += s0
+        every[u, 1] += s1
+        every[u, 2] += s2
+        every[u, 3] += s3
+    while first[u] < n_starts[u] and pos - starts[u, first[u]] >= reach:
+        first[u] += 1
 
 
 @njit
 def add_partners(pos, t, nearest, table, places, sums, first, last, begun, weight, row, totals):
-    """Sum the parses up to the places first..last-1 of a strand, times the weights of distances.
+    """Sum the parses up to the places first..last-1 of a row, times the weights of distances.
 
     These are ``table[distance - nearest]``. ``totals[row]`` becomes `weight` times the sum and
     what it begins with. (Slices of arrays would count references, which takes as long as all else;
@@ -142,39 +143,41 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
 
     There are seven states between introns (nine with transcripts, see :func:`move_on`): outside
     coding sequence, or coding on strand t in frame r; a contig may begin and end in any. An intron
-    leads from a start to an end on the same strand, and keeps the state outside, or the phase of
-    the codon that it splits, ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward
-    strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``, and `shift`
-    outside, `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns` weigh the
-    sum of ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow each other
-    in one state also have the weight ``1 + exons[length]``, of the length between them. `switch` is
-    the weight of a beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is
-    that of coding since the site before. `sites` and `lengths` are
+    leads from a start to an end of its class on the same strand, and keeps the state outside, or
+    the phase of the codon that it splits, ``(phases[k] - r) % 3``; `phases` are positions mod 3 on
+    the forward strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``,
+    and `shift` outside, `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns`
+    weigh the sum of ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow
+    each other in one state also have the weight ``1 + exons[length]``, of the length between them.
+    `switch` is the weight of a beginning and of an end of coding sequence, per base;
+    ``content[k, 3 t + r]`` is that of coding since the site before. `sites` and `lengths` are
     :class:`seqmtl.splicing.chain.SiteColumns` and :class:`seqmtl.splicing.chain.ChainWeights`.
 
     ``totals[k]`` becomes, of a start, the sum over the parses before it that are outside, or in
     each phase; of an end, that over the parses whose last intron it closes; of an edge of a gene,
     see :func:`pass_edge`; in multiples of ``exp(units[k])``, and those that underflow are
-    negligible. The function returns the log of the sum over all parses. `starts`, `ends` (2 x n),
-    `opened` and `closed` (2 x n x 4) are space.
+    negligible. The function returns the log of the sum over all parses. `starts` (4 x n), `ends`
+    (2 x n), `opened` (4 x n x 4) and `closed` (2 x n x 4) are space; starts of both strands and
+    classes are apart.
     """
-    places, phases, strands, kinds, weights, content = sites
+    places, phases, strands, classes, kinds, weights, content = sites
     introns, shortest, switch, shift, coding_shift, tails, exons, transcript_switch = lengths
     reach = shortest + introns.size
     split, unit = transcript_switch > 0.0, 0.0
     outside, coding, coded, exon = np.zeros(3), np.ones(6), np.ones(6), np.zeros((1, 4))
     outside[: 3 if split else 1] = 1.0
-    far, every = np.zeros((2, tails.shape[0], 4)), np.zeros((2, 4))
-    nothing, passed = np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
-    heads = np.zeros((5, 2), dtype=np.int64)
+    far, every = np.zeros((4, tails.shape[0], 4)), np.zeros((4, 4))
+    nothing, passed = np.zeros((2, 4)), np.zeros(4, dtype=np.int64)
+    heads = np.zeros((5, 4), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
     first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
     sign, begin = (-1, places.size - 1) if is_backward else (1, 0)
     if places.size:
-        passed[0] = passed[1] = sign * places[begin]
+        passed[:] = sign * places[begin]
     for n in range(places.size):
         k = begin + sign * n
         pos, t, phase, kind = sign * places[k], strands[k], phases[k], kinds[k] ^ (sign < 0)
+        u = t + 2 * classes[k]
         length = pos - sign * places[k - sign] if n else 0
         if length > 0:
             row = k + 1 if is_backward else k
@@ -196,11 +199,11 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
             q = 1 if kind < TRANSCRIPT_START else 0
             totals[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
         elif kind == INTRON_END:
-            go_far(pos, t, passed, reach, tails, starts, opened, first, n_starts, far, every)
-            while last[t] < n_starts[t] and pos - starts[t, last[t]] >= shortest:
-                last[t] += 1
+            go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every)
+            while last[u] < n_starts[u] and pos - starts[u, last[u]] >= shortest:
+                last[u] += 1
             add_partners(
-                pos, t, shortest, introns, starts, opened, first, last, every, weights[k], k, totals
+                pos, u, shortest, introns, starts, opened, first, last, every, weights[k], k, totals
             )
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
@@ -214,15 +217,15 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
             while first_end[t] < n_ends[t] and pos - ends[t, first_end[t]] >= exons.size:
                 first_end[t] += 1
             add_partners(pos, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
-            i, weight = n_starts[t], weights[k]
+            i, weight = n_starts[u], weights[k]
             totals[k, 0] = outside[o] + exon[0, 0]
-            opened[t, i, 0] = totals[k, 0] * weight * shift
+            opened[u, i, 0] = totals[k, 0] * weight * shift
             for c in range(3):
                 r = (phase - c) % 3
                 totals[k, 1 + c] = coding[3 * t + r] + exon[0, 1 + r] * coded[3 * t + r]
-                opened[t, i, 1 + c] = totals[k, 1 + c] * weight * coding_shift
-            starts[t, i] = pos
-            n_starts[t] += 1
+                opened[u, i, 1 + c] = totals[k, 1 + c] * weight * coding_shift
+            starts[u, i] = pos
+            n_starts[u] += 1
     total = outside.sum()
     for r in range(6):
         total += coding[r]
@@ -249,21 +252,21 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
     too. Return the number of introns. The first ones are written to the rows of `pairs` (start,
     end) and to `pair_values`, as many as there is space for.
     """
-    places, _, strands, kinds, _, _ = sites
+    places, _, strands, classes, kinds, _, _ = sites
     introns, shortest, _, shift, coding_shift, tails, _, _ = lengths
-    n, n_starts, highest = 0, np.zeros(2, dtype=np.int64), -np.inf
-    starts = np.zeros((2, places.size), dtype=np.int64)
+    n, n_starts, highest = 0, np.zeros(4, dtype=np.int64), -np.inf
+    starts = np.zeros((4, places.size), dtype=np.int64)
     if tails.shape[0]:
         highest = log_tail(0, tails)
     for k in range(places.size):
-        t = strands[k]
+        u = strands[k] + 2 * classes[k]
         if kinds[k] == INTRON_START:
-            starts[t, n_starts[t]] = k
-            n_starts[t] += 1
+            starts[u, n_starts[u]] = k
+            n_starts[u] += 1
         if kinds[k] != INTRON_END:
             continue
-        for j in range(n_starts[t] - 1, -1, -1):
-            i = starts[t, j]
+        for j in range(n_starts[u] - 1, -1, -1):
+            i = starts[u, j]
             length = places[k] - places[i]
             if length < shortest:
                 continue
@@ -297,7 +300,7 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, pai
     results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
     `values` that of the share of the parses with the site; the others as in :func:`list_introns`.
     """
-    places, phases, strands, kinds, weights, content = sites
+    places, phases, strands, _, kinds, weights, content = sites
     switch, exons, transcript_switch = lengths[2], lengths[6], lengths[7]
     split = transcript_switch > 0.0
     n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)

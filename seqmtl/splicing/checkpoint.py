@@ -15,7 +15,7 @@ from seqmtl.files.write import remove_file
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.estimates import Estimates
-from seqmtl.splicing.layer import DonorLetters
+from seqmtl.splicing.layer import DonorLetters, U12Introns
 from seqmtl.splicing.lengths import LengthTable
 from seqmtl.splicing.rounds import SelfTrainingRound
 
@@ -82,6 +82,7 @@ class RoundsFile:
             "n_bases": estimates.content.n_bases,
             "shortest": estimates.lengths.shortest,
             "donors": [one._asdict() for one in estimates.donors],
+            "u12": estimates.u12 and estimates.u12._asdict(),
             "n_introns": estimates.n_introns,
             "is_alone": estimates.is_alone,
         }
@@ -116,6 +117,7 @@ class RoundsFile:
             Content(np.array(arrays["content"]), header["n_bases"]),
             LengthTable(header["shortest"], np.array(arrays["introns"]), np.array(arrays["tails"])),
             tuple(load(DonorLetters, "donors", one) for one in header["donors"]),
+            load(U12Introns, "u12", header["u12"]) if header["u12"] else None,
             header["n_introns"],
             header["is_alone"],
         )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.chain import run_chain, to_log_odds
+from seqmtl.splicing.chain import either_class, run_chain, to_log_odds
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.layer import ENDS, PairLayer
 
@@ -28,7 +28,8 @@ class SiteContributions(NamedTuple):
     signal : {"donor", "acceptor"}
         What the site is.
     alone, paired : float
-        Log-odds of the site by its site model, and of its posterior probability.
+        Log-odds of the site by its site model, and of its posterior probability. A site of a
+        U12-type intron, if that is more probable, has log-odds at equal numbers of both.
     partner_alone : float
         Log-odds of the other end of the most probable intron by its site model; NaN without one.
     site, partner : float
@@ -90,8 +91,10 @@ def explain_site(
     rows = np.flatnonzero(is_here & (sites["signals"] < len(ENDS)))
     if not rows.size:
         return None
+    row = int(rows[sites["log_p"][rows].argmax()])
     priors = [float(np.log(share) - np.log1p(-share)) for share in prevalences]
-    return _explain(sites, finder.layer, int(rows[0]), priors, first)
+    priors = [0.0, 0.0] if sites["is_u12"][row] else priors
+    return _explain(sites, finder.layer, row, priors, first)
 
 
 def _explain(
@@ -101,7 +104,8 @@ def _explain(
     places, k = sites["places"], int(sites["signals"][row])
 
     def log_odds(changed: Sites = sites, layer: PairLayer = layer) -> float:
-        return float(to_log_odds(run_chain(changed, layer).sites[[row]])[0])
+        log_p = either_class(changed, run_chain(changed, layer).sites)
+        return float(to_log_odds(log_p[[row]])[0])
 
     def without(column: str, rows: NDArray[np.bool_], value: Any) -> float:
         """Return the log-odds less those with a value in some rows of a column."""
@@ -136,6 +140,6 @@ def _explain(
         paired - log_odds(layer=without_lengths),
         right if sites.is_reverse[row] else left,
         left if sites.is_reverse[row] else right,
-        without("log_odds", near & alike & (rows != row), _REMOVED),
+        without("log_odds", near & alike & (places != places[row]), _REMOVED),
         [(*pair, share) for pair, share in zip(bounds, shares, strict=True)],
     )

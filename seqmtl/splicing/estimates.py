@@ -10,7 +10,7 @@ import numpy as np
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
-from seqmtl.splicing.layer import CODONS, DonorLetters, Edge, PairLayer
+from seqmtl.splicing.layer import CODONS, DonorLetters, Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
 
 
@@ -33,6 +33,8 @@ class Estimates:
         Lengths of introns.
     donors : tuple of DonorLetters
         Other letters of donors, and how much rarer true sites are among candidates with them.
+    u12 : U12Introns, optional
+        U12-type introns, if there are any; the shift is the log of their number per other intron.
     n_introns : int
         Number of introns that they are from.
     is_alone : bool
@@ -46,6 +48,7 @@ class Estimates:
     content: Content
     lengths: LengthTable
     donors: tuple[DonorLetters, ...] = ()
+    u12: U12Introns | None = None
     n_introns: int = 0
     is_alone: bool = False
 
@@ -53,6 +56,8 @@ class Estimates:
         """Return the layer above the site models."""
         scale = float(np.exp(START["scale"]))
         offset = sum(0.5 * logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
+        # log-odds of U12-type sites assume no share
+        u12 = self.u12 and self.u12._replace(shift=self.u12.shift + sum(self.assumed))
         return PairLayer(
             scale,
             START["shift"] + scale * offset,
@@ -69,6 +74,7 @@ class Estimates:
             self.lengths.tails,
             edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
             donors=self.donors,
+            u12=u12,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,12 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
 from seqmtl.scanning.finder import BlockSites, SiteFinder
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import edge_finders, end_finder, find_edges
+from seqmtl.splicing.candidates import edge_finders, end_finder, find_edges, u12_ends
 from seqmtl.splicing.chain import (
     SIGNALS,
     Posteriors,
+    either_class,
+    is_first_at_site,
     join_ends,
     margin_of,
     run_chain,
@@ -83,14 +86,17 @@ class PairedFinder:
         self.layer = model.layer_of(organism)
         self.introns = None if introns is None else IntronFilter(self.layer.shortest, introns)
         self._ends = [
-            end_finder(end, organism, self.layer.donors) for end in (model.donor, model.acceptor)
+            end_finder(end, organism, self.layer.donors, u12=u12)
+            for end, u12 in zip(
+                (model.donor, model.acceptor), u12_ends(model.u12, self.layer.u12), strict=True
+            )
         ]
         self._edges = edge_finders(self.layer, model.edges, organism)
         finders = [end.finder for end in self._ends]
         finders += [finder.finder for finder in self._edges if finder.finder]
         self.finders = tuple(
-            _of_posteriors(finder)
-            for finder in finders
+            _of_posteriors(finder, u12)
+            for finder, u12 in zip_longest(finders, [end.u12 for end in self._ends])
             if signals is None or finder.signal in signals
         )
         self.site_lengths = [finder.scanner.site_length for finder in finders]
@@ -103,14 +109,16 @@ class PairedFinder:
         """Return the sites, and the introns, that start at first..last-1 of a contig.
 
         Introns have their ``ends``, and the posterior ``probability`` of the intron, its ``donor``
-        and its ``acceptor``.
+        and its ``acceptor``, of either class; ``is_u12`` is that of the more probable one.
         """
         begin, end = first - self.margin, last + self.margin
         piece = contig.between(begin, end)
         least = None if self.introns is None else self.introns.min_probability
         sites, posteriors = self.posteriors(piece, begin, end, least)
         counts = BlockCounts()
-        asked = sites.take(self._is_asked_for(sites, first, last))
+        either = sites.adding(log_p=either_class(sites, sites["log_p"]))
+        either = either.take(is_first_at_site(sites))
+        asked = either.take(self._is_asked_for(either, first, last))
         sites_by_signal = {
             finder.signal: self._reported(finder, piece, asked, counts) for finder in self.finders
         }
@@ -145,6 +153,7 @@ class PairedFinder:
         -------
         Sites
             Those of :meth:`candidates`, with ``log_p``, the log of the posterior probability.
+            Candidates of both classes may be at one site.
         Posteriors
             Those of the chain.
         """
@@ -191,10 +200,12 @@ class PairedFinder:
         return sites
 
 
-def _of_posteriors(finder: SiteFinder) -> SiteFinder:
-    """Return a finder that takes scores for log-odds."""
+def _of_posteriors(finder: SiteFinder, u12: SiteFinder | None) -> SiteFinder:
+    """Return a finder that takes scores for log-odds, with the letters of both classes."""
     copied = copy.copy(finder)
     copied.log_odds = np.asarray
+    if u12 is not None and finder.consensus and u12.consensus:
+        copied.consensus = tuple(dict.fromkeys([*finder.consensus, *u12.consensus]))
     return copied
 
 
@@ -206,19 +217,25 @@ def _stretches(piece: ContigPiece) -> NDArray[np.int64]:
 
 
 def _introns(sites: Sites, posteriors: Posteriors, begins: NDArray[np.int64]) -> Sites:
-    """Return the listed introns by start and end, plus before minus.
+    """Return the listed introns by start and end, plus before minus, each once.
 
     Places count from the beginnings of the stretches.
     """
     bounds = sites["places"][posteriors.introns] + begins[sites["stretches"][posteriors.introns]]
     is_reverse = sites.is_reverse[posteriors.introns[:, 0]]
-    shares = np.exp(posteriors.sites[posteriors.introns])
+    shares = np.exp(either_class(sites, posteriors.sites)[posteriors.introns])
     shares[is_reverse] = shares[is_reverse, ::-1]  # donors, acceptors
     columns = {
         "ends": bounds[:, 1],
         "probability": np.exp(posteriors.intron_values),
         "donor": shares[:, 0],
         "acceptor": shares[:, 1],
+        "is_u12": sites["is_u12"][posteriors.introns[:, 0]],
     }
-    order = np.lexsort([is_reverse, bounds[:, 1], bounds[:, 0]])
-    return Sites(bounds[:, 0], is_reverse, columns).take(order)
+    order = np.lexsort([-columns["probability"], is_reverse, bounds[:, 1], bounds[:, 0]])
+    introns = Sites(bounds[:, 0], is_reverse, columns).take(order)
+    keys = np.column_stack([introns.starts, introns["ends"], introns.is_reverse])
+    is_first = np.append([True], (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)]
+    firsts = np.flatnonzero(is_first)
+    totals = np.add.reduceat(introns["probability"], firsts) if firsts.size else np.zeros(0)
+    return introns.take(firsts).adding(probability=totals)

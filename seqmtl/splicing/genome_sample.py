@@ -157,7 +157,11 @@ def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -
 
 
 class ScoredCandidates(NamedTuple):
-    """Donors and acceptors of every group of stretches, with ``log_odds`` and ``letters``."""
+    """Donors and acceptors of every group of stretches.
+
+    They have ``log_odds``, ``letters`` and ``is_u12``, see
+    :class:`seqmtl.splicing.candidates.EndFinder`.
+    """
 
     sample: GenomeSample
     ends: list[tuple[Sites, Sites]]
@@ -195,7 +199,8 @@ def _by_stretch(
     """Return the donors and acceptors of each stretch, and their introns."""
     is_end = sites["signals"] < len(ENDS)
     number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
-    columns = {name: sites[name][ends] for name in ("signals", "places", "log_odds", "letters")}
+    names = "signals", "places", "log_odds", "letters", "is_u12"
+    columns = {name: sites[name][ends] for name in names}
     ends_of_introns, log_p = (
         Sites(sites.starts[ends], sites.is_reverse[ends], columns),
         posteriors.sites[ends],
@@ -249,11 +254,16 @@ def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: EndFinder) -> Si
     begins, ends = sample.bounds[rows].T
     begin, last, reach = int(begins[0]), int(ends[-1]), end.finder.length
     piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach])
-    finder = copy.copy(end.finder)
-    finder.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
-    candidates = end._replace(finder=finder).find(piece, begin, last - SITE_LENGTH + 1)
+    filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
+    finder, u12 = copy.copy(end.finder), copy.copy(end.u12)
+    finder.filters = filters
+    if u12 is not None:
+        u12.filters = filters
+    end = end._replace(finder=finder, u12=u12)
+    candidates = end.find(piece, begin, last - SITE_LENGTH + 1)
     columns = {
         "log_odds": candidates["log_odds"].astype(np.float32),
         "letters": candidates["letters"],
+        "is_u12": candidates["is_u12"],
     }
     return Sites(candidates.starts, candidates.is_reverse, columns)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
-from seqmtl._schema import choice, number
+from seqmtl._schema import choice, items, number
 
 #: The two ends of introns, and the edges of genes that a paired model may have besides.
 ENDS = ("donor", "acceptor")
@@ -120,6 +120,22 @@ class DonorLetters(NamedTuple):
     shift: Annotated[float, WEIGHT]
 
 
+class U12Introns(NamedTuple):
+    """U12-type introns, whose donors and acceptors have models of their own.
+
+    Attributes
+    ----------
+    shift : float
+        Added to the log weight of an intron of the class, which is the sum of the log-odds of its
+        sites: those at equal numbers of true sites and other candidates.
+    least : tuple of float, two
+        Least log-odds of a donor and of an acceptor that parses may take.
+    """
+
+    shift: Annotated[float, WEIGHT]
+    least: Annotated[tuple[float, float], items(number(), 2, max_items=2)]
+
+
 class PairLayer(NamedTuple):
     """The layer above the sites of one organism; see :mod:`seqmtl.splicing.chain`.
 
@@ -165,6 +181,8 @@ class PairLayer(NamedTuple):
         Of donors and of acceptors, if their log-odds are those of networks.
     donors : tuple of DonorLetters
         Letters of donors beside those of the site model.
+    u12 : U12Introns, optional
+        U12-type introns, if the organism has any.
     """
 
     scale: float
@@ -187,6 +205,7 @@ class PairLayer(NamedTuple):
     transcript_switch: float = 0.0
     networks: tuple[Network, ...] = ()
     donors: tuple[DonorLetters, ...] = ()
+    u12: U12Introns | None = None
 
     def least_of(self, signal: str) -> float:
         """Return the least log-odds of a site that parses may take; inf if they take none."""

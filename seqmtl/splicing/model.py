@@ -34,6 +34,7 @@ from seqmtl.splicing.layer import (
     Edge,
     Network,
     PairLayer,
+    U12Introns,
 )
 from seqmtl.splicing.rounds import SelfTrainingRound
 
@@ -67,6 +68,7 @@ _LATER = {
     "edges": items(rule_of(Edge)),
     "transcript_switch": WEIGHT,
     "donors": items(rule_of(DonorLetters)),
+    "u12": rule_of(U12Introns | None),
     "tails": items(items(number(), 2, max_items=2)),
     "networks": items(number(), max_items=2),
 }
@@ -74,7 +76,9 @@ _LATER = {
 _OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
-_WITH_EDGES, _WITH_TAILS, _WITH_NETWORKS = 9, 10, 11  # versions of the format
+_WITH_EDGES, _WITH_TAILS, _WITH_NETWORKS, _WITH_U12 = 9, 10, 11, 12  # versions of the format
+#: Parts of a file with models of the sites of U12-type introns.
+_U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _TWO = items(number(min_val=0), 2, max_items=2)
 #: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
 #: in files of earlier versions.
@@ -109,7 +113,7 @@ _HEADER = record(
         "layer": mapping(record(_FACTS, {**_LATER, **_OLD}), 1),
         **{end: _ANY for end in ENDS},
     },
-    {edge: _ANY for edge in EDGES},
+    {name: _ANY for name in (*EDGES, *_U12_ENDS)},
 )
 
 
@@ -128,13 +132,16 @@ class PairedModel(Model):
         How the layer was fitted, as JSON values.
     edges : dict of str to MultiTaskModel
         Models of edges of genes, by signal; of some of the organisms at least.
+    u12 : tuple of MultiTaskModel, two or none
+        Models of donors and of acceptors of U12-type introns, of one task: all organisms.
 
     Raises
     ------
     SeqmtlError
         If the models are not of donors and of acceptors, or of different organisms.
     ValueError
-        If a layer takes an edge of genes of which there is no model with its organism.
+        If a layer takes an edge of genes of which there is no model with its organism, or U12-type
+        introns without models of these.
     """
 
     donor: MultiTaskModel
@@ -142,6 +149,7 @@ class PairedModel(Model):
     layer: dict[str, PairLayer]
     training: dict[str, Any] = field(default_factory=dict)
     edges: dict[str, MultiTaskModel] = field(default_factory=dict)
+    u12: tuple[MultiTaskModel, ...] = ()
 
     kind: str = field(init=False, default="classification")
     shift: int = field(init=False, default=0)
@@ -151,10 +159,14 @@ class PairedModel(Model):
     def __post_init__(self) -> None:
         check_ends(self.donor, self.acceptor)
         check_edges(self.edges)
+        if self.u12:
+            check_ends(*self.u12)
         self.tasks = _organisms(self.donor, self.acceptor, self.layer)
         for name, layer in self.layer.items():
             _check_layer(f"layer.{name}", layer)
             _check_edges_of(name, layer, self.edges)
+            if layer.u12 and not self.u12:
+                refuse(f"layer.{name}.u12", "none without models of u12", layer.u12)
         self.curves: dict[str, CalibrationCurve] = {}
 
     @property
@@ -191,6 +203,11 @@ class PairedModel(Model):
         """Models by signal: donor, acceptor, and those of the edges."""
         return {"donor": self.donor, "acceptor": self.acceptor, **self.edges}
 
+    @property
+    def _parts(self) -> dict[str, MultiTaskModel]:
+        """Models by their names in a file."""
+        return self.site_models | dict(zip(_U12_ENDS, self.u12, strict=False))
+
     def _pictures(self) -> list[str]:
         head = ["organism", "shortest intron", "99.5 % up to", "introns", "coding bases"]
         head += ["introns are", "models"]
@@ -212,7 +229,7 @@ class PairedModel(Model):
             "tasks": list(self.tasks),
             "layer": self.layer_facts(),
             "training": self.training,
-            **{signal: model.describe() for signal, model in self.site_models.items()},
+            **{signal: model.describe() for signal, model in self._parts.items()},
         }
 
     def text(self, file: str) -> list[str]:
@@ -237,7 +254,7 @@ class PairedModel(Model):
                 *expectation(facts),
                 *(f"warning: {entry}" for entry in facts.get("warnings", [])),
             ]
-        for signal, model in self.site_models.items():
+        for signal, model in self._parts.items():
             lines += [
                 "",
                 *model.text(f"the {signal} sites of {file}" if file else f"{signal} sites"),
@@ -261,6 +278,7 @@ class PairedModel(Model):
                 "tails": layer.tails.tolist(),
                 "networks": [network.least for network in layer.networks],
                 "donors": [donors._asdict() for donors in layer.donors],
+                "u12": layer.u12 and layer.u12._asdict() | {"least": [*layer.u12.least]},
             }
             for name, layer in self.layer.items()
         }
@@ -283,13 +301,14 @@ class PairedModel(Model):
             arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
         if networks := [network.packed() for layer in every for network in layer.networks]:
             arrays["networks"] = np.stack(networks)
-        for signal, model in self.site_models.items():
+        for signal, model in self._parts.items():
             header[signal], of_end = model.contents()
             arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
         needed = [format_version(arrays)]
         needed += [_WITH_EDGES] * any(layer.edges for layer in every)
         needed += [_WITH_TAILS] * any(len(layer.tails) for layer in every)
         needed += [_WITH_NETWORKS] * bool(networks)
+        needed += [_WITH_U12] * bool(self.u12)
         header["format_version"] = max(needed)
         self._check(header, arrays)
         return header, arrays
@@ -316,7 +335,7 @@ class PairedModel(Model):
             forms["networks"] = ("float32", (sum(n_networks), NETWORK_SIZE))
         check_arrays(layer_arrays, forms)
         for name in arrays.keys() - layer_arrays.keys():
-            if name.partition(".")[0] not in (*ENDS, *(EDGES & description.keys())):
+            if name.partition(".")[0] not in (*ENDS, *({*EDGES, *_U12_ENDS} & description.keys())):
                 raise ValueError(f"array {name} does not belong to this model")
 
     @classmethod
@@ -333,15 +352,19 @@ class PairedModel(Model):
         try:
             description = _with_new_names(description)
             cls._check(description, arrays)
-            edges = [signal for signal in EDGES if signal in description]
-            donor, acceptor, *others = (
-                cls._end(signal, path, description, arrays) for signal in (*ENDS, *edges)
-            )
+            parts = {
+                name: cls._end(name, path, description, arrays)
+                for name in (*ENDS, *EDGES, *_U12_ENDS)
+                if name in description
+            }
+            donor, acceptor = (parts[end] for end in ENDS)
+            edges = {edge: parts[edge] for edge in EDGES if edge in parts}
+            u12 = tuple(parts[end] for end in _U12_ENDS if end in parts)
             facts = description["layer"]
             order = _organisms(donor, acceptor, facts)
             layer = _unpack_layer({name: facts[name] for name in order}, arrays)
             training = dict(description["training"])
-            return cls(donor, acceptor, layer, training, dict(zip(edges, others, strict=True)))
+            return cls(donor, acceptor, layer, training, edges, u12)
         except ModelFileError:
             raise
         except (ValueError, SeqmtlError) as error:
@@ -539,6 +562,7 @@ def _unpack_layer(
         )
         donors = entry.get("donors", ())
         values["donors"] = tuple(load(DonorLetters, "donors", one) for one in donors)
+        values["u12"] = load(U12Introns, "u12", entry["u12"]) if entry.get("u12") else None
         layer[name] = PairLayer(
             **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from seqmtl.scanning.candidate_scores import IN_MASK, block_edges
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import cut_regions, edge_finders, end_finders, find_piece
-from seqmtl.splicing.chain import margin_of, run_chain, to_log_odds
+from seqmtl.splicing.candidates import (
+    cut_regions,
+    edge_finders,
+    end_finders,
+    find_piece,
+    u12_ends,
+)
+from seqmtl.splicing.chain import either_class, margin_of, run_chain, to_log_odds
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import PathLike, read_both, shared_organisms
@@ -88,7 +94,7 @@ def score_paired(
         task = model.match(name)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
         ends, paths = (model.donor, model.acceptor), (donors, acceptors)
-        finders = end_finders(ends, paths, task, layer.donors)
+        finders = end_finders(ends, paths, task, layer.donors, u12_ends(model.u12, layer.u12))
         of_edges = edge_finders(layer, model.edges, task)
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer), _PIECE):
@@ -98,7 +104,7 @@ def score_paired(
             is_own &= piece["signals"] < len(ENDS)
             n_masked += int((is_own & is_inside(piece.starts, held[0].masked)).sum())
             blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
-            log_p = run_chain(piece, layer).sites
+            log_p = either_class(piece, run_chain(piece, layer).sites)
             piece = piece.adding(blocks=blocks, log_p=log_p).take(piece["labels"] != 0)
             for end, columns in parts.items():
                 columns.append(_scores(piece.take(piece["signals"] == ENDS.index(end)), task))

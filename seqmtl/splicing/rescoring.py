@@ -127,7 +127,8 @@ def surroundings(
     Parameters
     ----------
     sites : Sites
-        Candidates, as :func:`seqmtl.splicing.chain.join_ends` returns them.
+        Candidates, as :func:`seqmtl.splicing.chain.join_ends` returns them; those of U12-type
+        introns are left out.
     codes : ndarray of uint8
         Letters of the stretches.
     layer : PairLayer
@@ -193,7 +194,7 @@ def _describe(
 
 
 def _on_strand(sites: Sites, stretch: _Stretch, end: int, t: int, least: float) -> _Strand:
-    is_own = (sites["signals"] == end) & (sites.is_reverse == bool(t))
+    is_own = (sites["signals"] == end) & (sites.is_reverse == bool(t)) & ~_is_u12(sites)
     rows = np.flatnonzero(is_own & (sites["log_odds"] >= least))
     rows = rows[::-1] if t else rows
     forward = sites["places"][rows]
@@ -286,10 +287,16 @@ def with_log_odds(
     sites: Sites, described: Sequence[Surroundings], networks: Sequence[Network]
 ) -> Sites:
     """Return sites with the log-odds of networks; those that were not described have -30."""
-    log_odds = np.where(sites["signals"] < len(ENDS), _HOPELESS, sites["log_odds"])
+    is_rescored = (sites["signals"] < len(ENDS)) & ~_is_u12(sites)
+    log_odds = np.where(is_rescored, _HOPELESS, sites["log_odds"])
     for (rows, numbers), network in zip(described, networks, strict=True):
         log_odds[rows] = network.log_odds(numbers)
     return sites.adding(log_odds=log_odds)
+
+
+def _is_u12(sites: Sites) -> NDArray[np.bool_]:
+    """Return which sites are of U12-type introns, which have no second log-odds."""
+    return sites.columns.get("is_u12", np.zeros(len(sites), dtype=np.bool_))
 
 
 def least_rescored(log_odds: NDArray[np.float64]) -> float:

@@ -51,7 +51,7 @@ from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
-from seqmtl.splicing.candidates import end_finder
+from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.coding import Content, Stretch, coding_content, content_of_relatives
 from seqmtl.splicing.diagnostics import PRECISION, warnings_for
@@ -63,7 +63,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ENDS, DonorLetters, PairLayer
+from seqmtl.splicing.layer import ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -202,7 +202,16 @@ class SelfTraining:
                 for letters in self._donors
                 if letters not in self.model.donor.site.consensus
             ),
+            self._u12_of_relatives(),
         )
+
+    def _u12_of_relatives(self) -> U12Introns | None:
+        """Return U12-type introns at their first share, if most relatives have any."""
+        layers = [self.model.layer[task].u12 for task in self.model.donor.tasks]
+        of_u12 = [u12 for u12 in layers if u12]
+        if self.weights @ np.array([u12 is not None for u12 in layers]) <= 0.5:
+            return None
+        return of_u12[0]._replace(shift=float(np.log(self._options.u12_share)))
 
     def _with_better_content(self) -> Estimates:
         """Return the state with its coding content or the relatives', by the sites expected."""
@@ -260,7 +269,10 @@ class SelfTraining:
             if k and pair is self.state.ends[0]:  # that of the relatives
                 ends.append(ends[0])
                 continue
-            finders = [end_finder(end, self.name, self.state.donors) for end in pair]
+            finders = [
+                end_finder(end, self.name, self.state.donors, u12=u12)
+                for end, u12 in zip(pair, u12_ends(self.model.u12, self.state.u12), strict=True)
+            ]
             ends.append((finders[0], finders[1]))
         return (
             find_candidates(self.sample, ends, self._at("scoring candidates")),
@@ -274,8 +286,8 @@ class SelfTraining:
             posteriors = self._candidates.posteriors(
                 self.state.layer(), options.min_length_posterior, self._at("weighing introns")
             )
-            before, (now, donors) = self.state.shares, self._shares(posteriors)
-            self.state = replace(self.state, shares=(now[0], now[1]), donors=donors)
+            before, (now, donors, u12) = self.state.shares, self._shares(posteriors)
+            self.state = replace(self.state, shares=(now[0], now[1]), donors=donors, u12=u12)
             change = np.abs(np.log(np.divide(now, before))).max()
             if k >= options.length_runs and change < np.log(options.share_tolerance):
                 break
@@ -287,20 +299,31 @@ class SelfTraining:
             for sites, chain in posteriors
         ]
 
-    def _shares(self, posteriors: SitePosteriors) -> tuple[list[float], tuple[DonorLetters, ...]]:
-        """Return the mean posteriors of donors and acceptors, and of donors with other letters."""
+    def _shares(
+        self, posteriors: SitePosteriors
+    ) -> tuple[list[float], tuple[DonorLetters, ...], U12Introns | None]:
+        """Return the shares of true donors and acceptors, with other letters, and of U12 type.
+
+        These are mean posteriors, of U12-type introns the expected number per other intron.
+        """
         n_kinds = len(ENDS) + len(self.state.donors)
-        n, expected = np.zeros(n_kinds), np.zeros(n_kinds)
+        n, expected, of_u12 = np.zeros(n_kinds), np.zeros(n_kinds), 0.0
         for sites, chain in posteriors:
+            p, is_u12 = np.exp(chain.sites), sites["is_u12"]
             kinds = np.where(sites["letters"], len(ENDS) - 1 + sites["letters"], sites["signals"])
-            n += np.bincount(kinds, minlength=n_kinds)
-            expected += np.bincount(kinds, np.exp(chain.sites), minlength=n_kinds)
+            n += np.bincount(kinds[~is_u12], minlength=n_kinds)
+            expected += np.bincount(kinds[~is_u12], p[~is_u12], minlength=n_kinds)
+            of_u12 += float(p[is_u12].sum()) / len(ENDS)
         shares = np.maximum(expected / np.maximum(n, 1), 1e-6).tolist()
+        n_prior = self._options.u12_introns
+        others = float(expected.sum() - expected[1]) + n_prior
+        rarity = float(np.log((of_u12 + n_prior * self._options.u12_share) / others))
         donors = tuple(
             one._replace(shift=logit(share) - logit(shares[0]))
             for one, share in zip(self.state.donors, shares[len(ENDS) :], strict=True)
         )
-        return shares[: len(ENDS)], donors
+        u12 = self.state.u12 and self.state.u12._replace(shift=rarity)
+        return shares[: len(ENDS)], donors, u12
 
     def _lengths(self, posteriors: SitePosteriors) -> LengthTable:
         """Return the distribution of the lengths of the introns listed, and of those labelled."""
@@ -503,14 +526,16 @@ class SelfTraining:
         return _Adapted(models[:FOLDS], models[FOLDS], logit(share))
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
-        """Return sites and decoys, with the letters of the model."""
+        """Return sites and decoys of U2-type introns, with the letters of the model."""
         rng, options = np.random.default_rng(0), self._options
         parts: list[list[Sites]] = [[], []]
         n, n_true = 0, 0.0
         for k, (sites, posteriors) in enumerate(self.posteriors):
             candidates = sites.adding(
                 fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
-            ).take((sites["signals"] == ENDS.index(end)) & (sites["letters"] == 0))
+            )
+            is_own = (sites["signals"] == ENDS.index(end)) & (sites["letters"] == 0)
+            candidates = candidates.take(is_own & ~sites["is_u12"])
             is_known = self._is_labelled(candidates)
             is_site = (candidates["p"] >= options.min_posterior) & (not self.state.is_alone)
             n, n_true = (
@@ -629,6 +654,7 @@ class SelfTraining:
             {**self.model.layer, self.name: layer},
             {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
             self.model.edges,
+            self.model.u12,
         )
 
 

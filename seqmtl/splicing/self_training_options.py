@@ -15,6 +15,10 @@ class SelfTrainingOptions:
         Share of true sites among the candidates to start from. From 0.0003 it ends at the same.
     donor_share : float
         Odds of donors with other letters to start from, divided by those of the others.
+    u12_share : float
+        U12-type introns per other intron to start from, where the relatives have any.
+    u12_introns : int
+        Introns that this counts as much as.
     share_tolerance : float
         Factor by which the shares may still change when they have settled.
     max_chain_runs : int
@@ -68,6 +72,8 @@ class SelfTrainingOptions:
 
     initial_share: float = 0.003
     donor_share: float = 0.01
+    u12_share: float = 0.003
+    u12_introns: int = 1_000
     share_tolerance: float = 1.15
     max_chain_runs: int = 10
     min_true_share: float = 1e-3

@@ -42,14 +42,20 @@ def probability(log_p: float) -> float:
 
 
 def exons_of(candidates: SitePosteriors, low: int, high: int) -> dict[Exon, float]:
-    """Return the log probabilities of the exons with a base among low..high-1."""
+    """Return the log probabilities of the exons with a base among low..high-1.
+
+    Those between introns of different classes are one.
+    """
     sites, posteriors = candidates
     bounds = sites["places"][posteriors.exons]
     rows = np.flatnonzero((bounds[:, 1] > low) & (bounds[:, 0] < high))
     strands = sites.is_reverse[posteriors.exons[rows, 0]].astype(int)
-    columns = bounds[rows, 0], bounds[rows, 1] - 1, strands
-    exons = zip(*(column.tolist() for column in columns), strict=True)
-    return dict(zip(map(Exon._make, exons), posteriors.exon_values[rows].tolist(), strict=True))
+    columns = bounds[rows, 0], bounds[rows, 1] - 1, strands, posteriors.exon_values[rows]
+    exons: dict[Exon, float] = {}
+    for *exon, log_p in zip(*map(np.ndarray.tolist, columns), strict=True):
+        key = Exon._make(exon)
+        exons[key] = float(np.logaddexp(exons[key], log_p)) if key in exons else log_p
+    return exons
 
 
 def compare_exons(

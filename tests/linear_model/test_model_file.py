@@ -347,9 +347,9 @@ _DAMAGED = "; the file is damaged .*; train again$"
 class TestHostileDescriptions:
     def test_another_format_says_what_to_do(self, tmp_path, sparse_file):
         later = "install a newer seqmtl"
-        for version, remedy in ((1, "train again"), (4, "train again"), (12, later)):
+        for version, remedy in ((1, "train again"), (4, "train again"), (13, later)):
             raw = _edited(sparse_file, {"format_version": version})
-            match = rf"edited: has model format {version}, .* reads 5 to 11; {remedy}$"
+            match = rf"edited: has model format {version}, .* reads 5 to 12; {remedy}$"
             _refused(tmp_path / "edited", raw, match)
         alone = {"kind": "weighted_degree", "degree": 5, "hash_bits": 0}
         raw = _edited(sparse_file, {"format_version": 2, "features": alone})

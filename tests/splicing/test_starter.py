@@ -53,6 +53,9 @@ def test_the_paired_starter_model_is_of_the_other_two(tmp_path):
     assert model.tasks == tuple(model.layer) == load_model("starter:donor").tasks
     assert {name for name, layer in model.layer.items() if layer.networks} == {*MAMMALS}
     assert all(layer.donors[0].letters == "GC" for layer in model.layer.values())
+    without = {name for name, layer in model.layer.items() if layer.u12 is None}
+    assert len(without) == 13
+    assert without > {"c_elegans", "d_melanogaster", "p_falciparum", "s_cerevisiae"}
     assert model.training == {"split": "valid"}
     for signal in SIGNALS:
         own, site_model = getattr(model, signal), load_model(f"starter:{signal}")
@@ -152,3 +155,20 @@ def test_the_accuracy_on_the_page_is_that_of_the_file(signal, shared_data):
             assert value == pytest.approx(model.training["left_out"][name]["own"], abs=6e-5)
             n_checked += 1
     assert n_checked == 76
+
+
+@pytest.mark.parametrize(("organism", "is_there"), [("h_sapiens", True), ("c_elegans", False)])
+def test_an_at_ac_intron_is_found_where_there_are_any(tmp_path, organism, is_there):
+    rng = np.random.default_rng(2)
+    codons = [c for c in map("".join, product("ACGT", repeat=3)) if c not in ("TAA", "TAG", "TGA")]
+    exons = ["".join(rng.choice(codons, 100)) for _ in range(2)]
+    inside = "".join(rng.choice(list("ACTG"), 150))
+    intron = f"ATATCCTTTT{inside}TTTTCCTTAACTCTTTTGCAC"
+    (tmp_path / "genome.fa").write_text(f">c\n{exons[0]}CAG{intron}{exons[1]}\n")
+    words = ["scan", "starter:splice", tmp_path / "genome.fa", "--organism", organism]
+    out = tmp_path / "introns.gff3"
+    assert main([*map(str, words), "--format", "introns", "-o", str(out), "-q"]) == 0
+    rows = [line.split("\t") for line in out.read_text().splitlines() if line[0] != "#"]
+    found = [row for row in rows if row[3:5] == ["304", str(303 + len(intron))]]
+    assert bool(found) == is_there
+    assert all(row[8].endswith(";type=U12") for row in found)

@@ -20,6 +20,7 @@ from seqmtl.scanning.writers.lines import (
     name_field,
     strand_column,
     tabbed,
+    text_column,
 )
 from seqmtl.sequences.sites import Sites
 
@@ -111,7 +112,8 @@ def _bed_fields(contig: Field, introns: Sites) -> Fields:
     heights = np.rint(1000 * introns["probability"]).astype(np.int64)
     probabilities = [decimal_column(introns[name]) for name in ("probability", "donor", "acceptor")]
     box: list[Field] = [start, start, b"0", b"1", integer_column(end - introns.starts), b"0"]
-    head: list[Field] = [contig, start, integer_column(end), b"intron", integer_column(heights)]
+    name = text_column(introns["is_u12"], (b"intron", b"U12_intron"))
+    head: list[Field] = [contig, start, integer_column(end), name, integer_column(heights)]
     return tabbed(*head, strand_column(introns.is_reverse), *box, *probabilities)
 
 
@@ -124,4 +126,5 @@ def _gff_fields(name: Field, numbered_name: Field, introns: Sites) -> Fields:
     head = tabbed(name, b"seqmtl", b"intron", start, end, p, strand, b".")
     identity: list[Field] = [b"\tID=", numbered_name, b":", start, b"-", end, b":", strand]
     probabilities: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
-    return [*head[:-1], *identity, *probabilities, b"\n"]
+    u12 = text_column(introns["is_u12"], (b"", b";type=U12"))
+    return [*head[:-1], *identity, *probabilities, u12, b"\n"]

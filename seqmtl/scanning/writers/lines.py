@@ -84,13 +84,18 @@ def strand_field(sites: Sites, has_strand: bool) -> Field:
     return strand_column(sites.is_reverse) if has_strand else b"."
 
 
+def text_column(numbers: NDArray[Any], texts: Sequence[bytes]) -> Column:
+    """Return a column of texts, given the number of that of each line."""
+    return Column(TEXT, numbers.astype(np.int64), texts=texts)
+
+
 def name_field(
     piece: ContigPiece, numbers: NDArray[np.int64], write: Callable[[str], bytes]
 ) -> Field:
     """Return the names of contigs, given their numbers in a piece and how a name is written."""
     if piece.contigs is None:
         return write(piece.name)
-    return Column(TEXT, numbers, texts=[write(name) for name in piece.names])
+    return text_column(numbers, [write(name) for name in piece.names])
 
 
 def letters_field(
