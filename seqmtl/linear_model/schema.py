@@ -60,7 +60,7 @@ _SETTINGS = record(
 )
 _CHOSEN = {"trust": _size, "weights": mapping(_size), "relations": mapping(_size), "by_prior": flag}
 _SELECTION = record(
-    {"tasks": mapping(record({"C": _positive}, _CHOSEN), 1)},
+    {"tasks": mapping(record({"C": _positive}, _CHOSEN))},
     {
         "relations": mapping(_size),
         "variants": items(record({"features": text, "log_likelihood": number(), "chosen": flag})),

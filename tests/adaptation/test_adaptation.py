@@ -144,6 +144,8 @@ class TestProblem:
     @pytest.mark.parametrize("at", [None, 0])
     def test_a_model_gets_an_organism_learnt_alone(self, model, at, tmp_path):
         windows, relatives = windows_of("man", 60, 5), np.array([0.7, 0.2, 0.1])
+        chosen = {"selection": {"tasks": {name: {"C": 1.0} for name in model.tasks}}}
+        model = replace(model, training=model.training | chosen)
         given = model, RelativeWeights(relatives, "a test", 1.0), "man", windows, np.ones(60)
         alone = learn_parts(*given, [np.arange(60)], trust=0.5, C=1.0)[0]
         scores = alone.decision_function(windows, "man")
