@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
@@ -13,9 +12,6 @@ from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, only_run_in, remove_file, write_json
-
-if TYPE_CHECKING:
-    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -79,6 +75,7 @@ class Annotate(_options.Threads):
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
         base = PairedModel.load(self.model)
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
+        known, signals = None, (*base.site_models,)
         if not is_known(name, base.tasks):
             check_new(base, name, self.like, self.tree, self.consensus)
         elif self.introns or self.consensus:
@@ -87,25 +84,29 @@ class Annotate(_options.Threads):
                 f"the model already has {base.match(name)}; leave {given} out, or give another "
                 "name with --organism"
             )
+        else:
+            known = base.match(name)
+        del base  # it is large
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
         make_folder(self._path("scans"))
         with only_run_in(self.output):
             inputs = [self.genome, self.model, self.tree, self.introns]
-            sites = output_paths(self._path(_SITES), "all", "both", (*base.site_models,))
+            sites = output_paths(self._path(_SITES), "all", "both", signals)
             check_outputs(inputs, [*map(self._path, _WRITTEN), *sites])
-            model = self._adapt(base, name)
-            name = model.match(name)
-            return self._summarise(model, name, self._scan(name))
+            name, facts = self._adapt(name, known)
+            return self._summarise(name, facts, self._scan(name))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapt(self, base: PairedModel, name: str) -> PairedModel:
-        """Return the paired model with the organism; it is made if need be."""
+    def _adapt(self, name: str, known: str | None) -> tuple[str, Document]:
+        """Make the paired model with the organism if need be; return its name and the rounds.
+
+        `known` is how the model spells an organism that it has.
+        """
         from seqmtl.commands.adapt import Adapt
         from seqmtl.files.streams import read_json, sha256_of
-        from seqmtl.linear_model.base import is_known
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import contents_of
 
@@ -123,13 +124,13 @@ class Annotate(_options.Threads):
             is_there = False
         if not is_there:
             remove_file(self._path(_SCAN))
-            if is_known(name, base.tasks):
+            if known is not None:
                 logger.info(
                     "the model already has %s and is used unchanged; if this is another organism, "
                     "name it with --organism",
-                    base.match(name),
+                    known,
                 )
-                base.save(path)
+                PairedModel.load(self.model).save(path)
             else:
                 Adapt(
                     model=self.model,
@@ -144,7 +145,9 @@ class Annotate(_options.Threads):
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:
             logger.info("%s: exists for the same inputs and options, not repeated", path)
-        return PairedModel.load(path)
+        model = PairedModel.load(path)
+        name = model.match(name)
+        return name, model.training.get("unlabelled", {}).get(name, {})
 
     def _scan(self, name: str) -> Document:
         """Return the entry of the scan in its summary; the genome is scanned if need be."""
@@ -167,12 +170,11 @@ class Annotate(_options.Threads):
         )
         return scan.run()[0]
 
-    def _summarise(self, model: PairedModel, name: str, scan: Document) -> Document:
+    def _summarise(self, name: str, facts: Document, scan: Document) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.commands.report import Report
         from seqmtl.reporting.introns import intron_rows, read_introns
 
-        facts = model.training.get("unlabelled", {}).get(name, {})
         rows = intron_rows(read_introns(self._path("sites.introns.gff3")))
         summary = {
             "schema_version": 1,

@@ -280,9 +280,7 @@ def run_chain(
     for edge in layer.edges:
         number = SIGNALS.index(edge.signal)
         scales[number], shifts[number] = edge.scale, edge.shift
-    log_weights = scales[signals] * sites["log_odds"] + shifts[signals]
-    if layer.donors:
-        log_weights += np.array([0.0, *(one.shift for one in layer.donors)])[sites["letters"]]
+    log_weights = scales[signals] * with_letters(sites, layer) + shifts[signals]
     strands = sites.is_reverse.astype(np.int64)
     classes = np.zeros_like(strands)
     if layer.u12:
@@ -386,7 +384,7 @@ def _listed(
 def promising(sites: Sites, layer: PairLayer) -> NDArray[np.int64]:
     """Return the rows of the sites that parses may take: their log-odds reach the least."""
     least = np.array([layer.least_of(signal) for signal in SIGNALS])
-    is_in = sites["log_odds"] >= least[sites["signals"]]
+    is_in = with_letters(sites, layer) >= least[sites["signals"]]
     return np.flatnonzero(is_in | sites["is_u12"] if layer.u12 else is_in)
 
 
@@ -412,6 +410,15 @@ def is_first_at_site(sites: Sites) -> NDArray[np.bool_]:
     keys = [sites[name] for name in ("stretches", "places", "kinds")]
     columns = np.column_stack([*keys, sites.is_reverse])
     return np.append(np.ones(min(1, len(sites)), bool), (columns[1:] != columns[:-1]).any(axis=1))
+
+
+def with_letters(sites: Sites, layer: PairLayer) -> NDArray[np.float64]:
+    """Return the log-odds of sites, less what those with rare letters of a donor lose."""
+    log_odds = np.asarray(sites["log_odds"], dtype=np.float64)
+    if layer.donors:
+        shifts = np.array([0.0, *(one.shift for one in layer.donors)])
+        log_odds = log_odds + (shifts / layer.scale)[sites["letters"]]
+    return log_odds
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

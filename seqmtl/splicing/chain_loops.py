@@ -7,6 +7,7 @@ import numpy as np
 from seqmtl._jit import njit
 
 _LARGE = 1e30  # from here on, sums get a new unit
+_ROUNDING = 1e-9  # of logarithms
 #: What a site is, as read along the forward strand; read backwards, 2 i and 2 i + 1 change places.
 INTRON_START, INTRON_END, CODING_START, CODING_END, TRANSCRIPT_START, TRANSCRIPT_END = range(6)
 
@@ -250,21 +251,32 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
     `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
     adds to the logarithm: that of its weight, and the unit. Densities of lengths are logarithms,
     too. Return the number of introns. The first ones are written to the rows of `pairs` (start,
-    end) and to `pair_values`, as many as there is space for.
+    end) and to `pair_values`, as many as there is space for. Introns may have any length; of
+    nearly all pairs of sites, what both add at most is too little, and they take no more time.
     """
     places, _, strands, classes, kinds, _, _ = sites
     introns, shortest, _, shift, coding_shift, tails, _, _ = lengths
     n, n_starts, highest = 0, np.zeros(4, dtype=np.int64), -np.inf
     starts = np.zeros((4, places.size), dtype=np.int64)
+    at_most = np.zeros((4, places.size))  # what starts add
     if tails.shape[0]:
         highest = log_tail(0, tails)
+    densest = highest
+    for i in range(introns.size):
+        densest = max(densest, introns[i])
     for k in range(places.size):
         u = strands[k] + 2 * classes[k]
         if kinds[k] == INTRON_START:
+            largest = shift * before[k, 0]
+            for q in range(1, 4):
+                largest = max(largest, coding_shift * before[k, q])
             starts[u, n_starts[u]] = k
+            at_most[u, n_starts[u]] = values[k] + np.log(largest)
             n_starts[u] += 1
         if kinds[k] != INTRON_END:
             continue
+        both = after[k, 0] + after[k, 1] + after[k, 2] + after[k, 3]
+        wanted = floor - (values[k] + np.log(both) + densest) - _ROUNDING
         for j in range(n_starts[u] - 1, -1, -1):
             i = starts[u, j]
             length = places[k] - places[i]
@@ -273,6 +285,8 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
             beyond = length - shortest - introns.size
             if beyond >= 0 and not tails.shape[0]:
                 break
+            if at_most[u, j] < wanted:
+                continue
             both = shift * before[i, 0] * after[k, 0]
             for q in range(1, 4):
                 both += coding_shift * before[i, q] * after[k, q]

@@ -13,6 +13,9 @@ from seqmtl.splicing.fit import START
 from seqmtl.splicing.layer import CODONS, DonorLetters, Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
 
+#: Least log-odds if parses may take all candidates.
+ALL = -1e9, -1e9
+
 
 @dataclass(frozen=True)
 class Estimates:
@@ -39,6 +42,8 @@ class Estimates:
         Number of introns that they are from.
     is_alone : bool
         Whether they are learnt from labelled introns alone.
+    least : tuple of float, two
+        Least log-odds of a donor and of an acceptor that parses may take.
     """
 
     ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
@@ -51,6 +56,7 @@ class Estimates:
     u12: U12Introns | None = None
     n_introns: int = 0
     is_alone: bool = False
+    least: tuple[float, float] = ALL
 
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
@@ -72,6 +78,7 @@ class Estimates:
             0,
             ceiling,
             self.lengths.tails,
+            self.least,
             edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
             donors=self.donors,
             u12=u12,

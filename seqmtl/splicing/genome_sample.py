@@ -23,7 +23,7 @@ from seqmtl.splicing.layer import ENDS, PairLayer
 from seqmtl.splicing.regions import SITE_LENGTH
 
 #: Largest sample of a genome, in bases: a larger one costs time and has no more sites to use.
-MOST_BASES = 12_000_000
+MOST_BASES = 8_000_000
 #: Parts of a genome, each scored by models of the others.
 FOLDS = 2
 _LONGEST = 500_000  # bases of a stretch
@@ -31,6 +31,14 @@ _SHORTEST = 50_000  # unless the contig is shorter,
 _MIN_STRETCHES = 16  # and of a genome that gives fewer stretches than these
 _MIN_CONTIG = 600  # bases
 _GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
+#: Columns of sites with their posteriors, of which there are millions.
+_COLUMNS = {
+    "signals": np.int8,
+    "places": np.int32,
+    "log_odds": np.float32,
+    "letters": np.int8,
+    "is_u12": np.bool_,
+}
 
 #: The two finders of a fold, of donors and of acceptors.
 Ends = tuple[EndFinder, EndFinder]
@@ -105,7 +113,7 @@ def sample_genome(path: PathLike, padding: int, max_bases: int = MOST_BASES) -> 
         FASTA, plain, gzip or bgzip; it is read twice.
     padding : int
         Letters N between the stretches.
-    max_bases : int, default 12,000,000
+    max_bases : int, default 8,000,000
         Bases to read, about.
 
     Raises
@@ -164,7 +172,18 @@ class ScoredCandidates(NamedTuple):
     """
 
     sample: GenomeSample
+    groups: list[NDArray[np.int64]]
     ends: list[tuple[Sites, Sites]]
+
+    @property
+    def size(self) -> int:
+        """Bases of the stretches."""
+        return self.sample._replace(bounds=self.sample.bounds[np.concatenate(self.groups)]).size
+
+    def part(self, max_bases: float) -> ScoredCandidates:
+        """Return the candidates of evenly spaced groups, of so many bases or few more."""
+        step = max(1, int(self.size / max_bases))
+        return self._replace(groups=self.groups[::step], ends=self.ends[::step])
 
     def posteriors(
         self, layer: PairLayer, min_probability: float | None = None, watch: Watch | None = None
@@ -177,7 +196,7 @@ class ScoredCandidates(NamedTuple):
             By stretch. Sites have ``signals`` and ``places``, which count from the first base of
             the stretch; their starts count from that of the buffer.
         """
-        edges, groups = edge_finders(layer, {}, ""), self.sample.groups()
+        edges, groups = edge_finders(layer, {}, ""), self.groups
 
         def one(k: int) -> list[tuple[Sites, Posteriors]]:
             stretches = self.sample.bounds[groups[k]]
@@ -199,8 +218,7 @@ def _by_stretch(
     """Return the donors and acceptors of each stretch, and their introns."""
     is_end = sites["signals"] < len(ENDS)
     number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
-    names = "signals", "places", "log_odds", "letters", "is_u12"
-    columns = {name: sites[name][ends] for name in names}
+    columns = {name: sites[name][ends].astype(dtype) for name, dtype in _COLUMNS.items()}
     ends_of_introns, log_p = (
         Sites(sites.starts[ends], sites.is_reverse[ends], columns),
         posteriors.sites[ends],
@@ -246,7 +264,7 @@ def find_candidates(
         donors, acceptors = (Sites.join(of_fold) for of_fold in zip(*parts, strict=True))
         return donors, acceptors
 
-    return ScoredCandidates(sample, _of_all(one, len(groups), watch))
+    return ScoredCandidates(sample, groups, _of_all(one, len(groups), watch))
 
 
 def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: EndFinder) -> Sites:

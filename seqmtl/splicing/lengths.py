@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from seqmtl.splicing.regions import KnownSites
 
 _MIN_BASES = 4  # of an intron: its two sites
+_MIN_LEARNT = 15  # of an intron that no annotation has: the shortest known are those of a ciliate
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
 _FIRST = 0.001  # share of introns that are no longer than what counts as the shortest
 _ANY_LENGTH = 0.2  # share of the prior of an organism without labels that relatives do not tell
@@ -172,7 +173,8 @@ def mixed_table(
     """Estimate the length distribution of an organism from its likely introns and a prior.
 
     The prior counts as much as 50 introns. A fifth of it is uniform in the logarithm up to 100,000
-    bases, so that introns may be far longer than those of relatives.
+    bases, so that introns may be far longer than those of relatives. None is below 15 bases: in
+    repeats, ever shorter ones would be learnt from each other.
 
     Parameters
     ----------
@@ -187,10 +189,12 @@ def mixed_table(
     density = (1 - _ANY_LENGTH) * density + _ANY_LENGTH * any_length / any_length.sum()
     n = float(posteriors.sum())
     seen = _smoothed(np.minimum(lengths, grid.size), grid, posteriors)
-    return _cut((n * seen + _ENOUGH * density) / (n + _ENOUGH))
+    return _cut((n * seen + _ENOUGH * density) / (n + _ENOUGH), at_least=_MIN_LEARNT)
 
 
-def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTable:
+def _cut(
+    density: NDArray[np.float64], shortest: int | None = None, at_least: int = _MIN_BASES
+) -> LengthTable:
     """Return the table of a density of 1, 2, ... bases, and how it continues.
 
     The shortest intron is by default half as long as the one that .1 % are shorter than.
@@ -198,7 +202,7 @@ def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTab
     cumulative = np.cumsum(density) / density.sum()
     grid = np.arange(1, density.size + 1)
     if shortest is None:
-        shortest = max(_MIN_BASES, int(grid[np.searchsorted(cumulative, _FIRST)]) // 2)
+        shortest = max(at_least, int(grid[np.searchsorted(cumulative, _FIRST)]) // 2)
     end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
     end = max(shortest, end)
     head, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]

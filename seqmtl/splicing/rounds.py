@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from seqmtl._schema import items, number
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.chain import Posteriors
+from seqmtl.splicing.chain import Posteriors, with_letters
+from seqmtl.splicing.layer import PairLayer
 
 LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 HIGH = 0.9  # posterior of the calls to learn from
+
+_LOG_ODDS = np.linspace(-50.0, 50.0, 1_001)  # of sites, at which sums of posteriors are compared
 
 _size = number(min_val=0)
 _TWO = items(_size, 2, max_items=2)
@@ -69,6 +72,22 @@ def expected_sites(posteriors: SitePosteriors) -> tuple[float, float]:
     for sites, chain in posteriors:
         sums += np.bincount(sites["signals"], np.exp(chain.sites), minlength=2)
     return float(sums[0]), float(sums[1])
+
+
+def least_log_odds(
+    posteriors: SitePosteriors, layer: PairLayer, share: float
+) -> tuple[float, float]:
+    """Return the log-odds of donors and of acceptors below which a share of them is expected."""
+    sums = np.zeros((2, _LOG_ODDS.size + 1))
+    for sites, chain in posteriors:
+        rows = np.searchsorted(_LOG_ODDS, with_letters(sites, layer), side="right")
+        for signal in range(2):
+            of_signal = (sites["signals"] == signal) & ~sites["is_u12"]
+            p = np.exp(chain.sites[of_signal])
+            sums[signal] += np.bincount(rows[of_signal], p, minlength=_LOG_ODDS.size + 1)
+    below = np.cumsum(sums, axis=1)
+    first = [int(np.searchsorted(of, share * of[-1])) - 1 for of in below]
+    return float(_LOG_ODDS[max(first[0], 0)]), float(_LOG_ODDS[max(first[1], 0)])
 
 
 def likely_sites(posteriors: SitePosteriors) -> float:

@@ -55,7 +55,7 @@ from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.coding import Content, Stretch, coding_content, content_of_relatives
 from seqmtl.splicing.diagnostics import PRECISION, warnings_for
-from seqmtl.splicing.estimates import Estimates, logit
+from seqmtl.splicing.estimates import ALL, Estimates, logit
 from seqmtl.splicing.genome_sample import (
     FOLDS,
     Ends,
@@ -74,6 +74,7 @@ from seqmtl.splicing.rounds import (
     SitePosteriors,
     expected_sites,
     high_sites,
+    least_log_odds,
     likely_sites,
     listed_lengths,
 )
@@ -215,12 +216,13 @@ class SelfTraining:
 
     def _with_better_content(self) -> Estimates:
         """Return the state with its coding content or the relatives', by the sites expected."""
+        part = self._candidates.part(self._options.control_bases)
 
         def net(state: Estimates) -> float:
             layer = state.layer()
             found, false = (
-                sum(expected_sites(candidates.posteriors(layer)))
-                for candidates in (self._candidates, self._reversed)
+                sum(expected_sites(candidates.posteriors(layer))) / candidates.size
+                for candidates in (part, self._reversed)
             )
             return found - false
 
@@ -263,7 +265,7 @@ class SelfTraining:
         return watch
 
     def _score_both(self) -> tuple[ScoredCandidates, ScoredCandidates]:
-        """Return the candidates of the sample, and of the reversed one, scored by the state."""
+        """Return the candidates of the sample, and of a reversed part, scored by the state."""
         ends: list[Ends] = []
         for k, pair in enumerate(self.state.ends):
             if k and pair is self.state.ends[0]:  # that of the relatives
@@ -274,9 +276,10 @@ class SelfTraining:
                 for end, u12 in zip(pair, u12_ends(self.model.u12, self.state.u12), strict=True)
             ]
             ends.append((finders[0], finders[1]))
+        control = self.sample.part(self._options.control_bases).reversed()
         return (
             find_candidates(self.sample, ends, self._at("scoring candidates")),
-            find_candidates(self.sample.reversed(), ends, self._at("scoring the reversed genome")),
+            find_candidates(control, ends, self._at("scoring the reversed genome")),
         )
 
     def _settle(self) -> SitePosteriors:
@@ -286,6 +289,9 @@ class SelfTraining:
             posteriors = self._candidates.posteriors(
                 self.state.layer(), options.min_length_posterior, self._at("weighing introns")
             )
+            if k == 0:
+                least = least_log_odds(posteriors, self.state.layer(), options.lost_share)
+                self.state = replace(self.state, least=least)
             before, (now, donors, u12) = self.state.shares, self._shares(posteriors)
             self.state = replace(self.state, shares=(now[0], now[1]), donors=donors, u12=u12)
             change = np.abs(np.log(np.divide(now, before))).max()
@@ -363,8 +369,9 @@ class SelfTraining:
         )
 
     def _reversed_sites(self) -> float:
-        """Return the sites expected in the reversed sample."""
-        return likely_sites(self._reversed.posteriors(self.state.layer()))
+        """Return the sites expected in the reversed sample, if all of it were scored."""
+        likely = likely_sites(self._reversed.posteriors(self.state.layer()))
+        return likely * self._candidates.size / self._reversed.size
 
     @property
     def is_enough(self) -> bool:
@@ -497,6 +504,7 @@ class SelfTraining:
             assumed=(donor.assumed, acceptor.assumed),
             lengths=self._lengths(self.posteriors),
             n_introns=self._called_lengths().size + n_known,
+            least=ALL,
             content=content if is_own else Content(self._content, content.n_bases),
         )
 

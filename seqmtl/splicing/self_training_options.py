@@ -27,6 +27,9 @@ class SelfTrainingOptions:
         Least share of the introns called that is taken to be true.
     length_runs : int
         Runs of the chain, at least, in which the lengths of introns are learnt.
+    lost_share : float
+        Share of the true sites expected that have so low log-odds that parses do without, which
+        saves time.
     min_length_posterior : float
         Least posterior of an intron whose length counts, by this.
     min_posterior : float
@@ -64,6 +67,9 @@ class SelfTrainingOptions:
         Decoys beside labelled sites alone; 40 to 400 give an AUPRC that is 0.02 to 0.05 lower.
     comparison_bases, min_comparison_bases : float
         Without a tree, bases in which all relatives are compared, and at least each group of them.
+    control_bases : float
+        Bases of the reversed genome, about, and those in which the sources of coding content are
+        compared.
     max_groups : int
         Groups of similar relatives that are compared.
     ceiling : float
@@ -78,6 +84,7 @@ class SelfTrainingOptions:
     max_chain_runs: int = 10
     min_true_share: float = 1e-3
     length_runs: int = 2
+    lost_share: float = 0.001
     min_length_posterior: float = 0.1
     min_posterior: float = 0.3
     decoys_per_site: int = 8
@@ -97,5 +104,6 @@ class SelfTrainingOptions:
     decoys_of_labelled: int = 2_000
     comparison_bases: float = 4e6
     min_comparison_bases: float = 2e5
+    control_bases: float = 2.5e6
     max_groups: int = 16
     ceiling: float = 0.97

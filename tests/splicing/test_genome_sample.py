@@ -92,3 +92,21 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
             assert ((sites.starts >= first) & (sites.starts <= last - 2)).all()
             n_introns += len(one.introns)
         assert n_introns > (100 if own is sample else -1)
+
+
+def test_a_part_of_the_candidates_is_evenly_spaced_groups(new):
+    model = load_model(new / "pair.seqmtl")
+    sample = sample_genome(new / "sim/genomes/c.fa", 61)
+    layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in CODONS))
+    finders = [tuple(end_finder(end, "a") for end in (model.donor, model.acceptor))] * 2
+    every = find_candidates(sample, finders)
+    part = every.part(sample.size / 3)
+    assert every.size == sample.size
+    assert every.part(sample.size).size == sample.size
+    assert sample.size / 4 < part.size <= sample.size / 2
+    numbers = np.sort(np.concatenate(part.groups)).tolist()
+    assert numbers == list(range(0, len(sample.bounds), 3))
+    whole = every.posteriors(layer)
+    for k, (sites, one) in zip(numbers, part.posteriors(layer), strict=True):
+        assert_array_equal(sites.starts, whole[k][0].starts)
+        assert_array_equal(one.sites, whole[k][1].sites)

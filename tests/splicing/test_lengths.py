@@ -207,3 +207,11 @@ def test_exons_add_up_to_the_share_of_introns_that_they_follow():
         0.3
     )
     assert not exon_densities({"x": _lengths([7, 600])}, {"x": introns["a"]}, ONE)["x"].size
+
+
+def test_no_intron_that_is_learnt_is_below_15_bases():
+    prior = np.ones(1_000) / 1_000
+    table = mixed_table(np.full(2_000, 5), np.ones(2_000), prior)
+    assert table.shortest == 15
+    masses = np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
+    assert_allclose(np.exp(table.introns).sum() + masses.sum(), 1.0, rtol=1e-6)

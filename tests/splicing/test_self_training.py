@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.loading import load_model
 from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.diagnostics import PRECISION
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.self_training import SelfTraining, _drawn, _groups_of
@@ -116,6 +117,38 @@ def test_coding_content_is_that_by_which_more_sites_are_expected(new):
     misled = SelfTraining(model, "c", sample)
     assert_array_equal(misled.state.content.table, own.state.content.table)
     assert misled.rounds == own.rounds
+
+
+def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_expected(new):
+    model, sample = (
+        load_model(new / "pair.seqmtl"),
+        sample_genome(new / "sim/genomes/c.fa", PADDING),
+    )
+    own = SelfTraining(model, "c", sample)
+    layer, lost = own.state.layer(), own._options.lost_share
+    every = own._candidates.posteriors(layer._replace(least=(-1e9, -1e9)))
+    fewer = own._candidates.posteriors(layer)
+    p, q, signals, is_left_out = (
+        np.concatenate(column)
+        for column in zip(
+            *(
+                (
+                    np.exp(all_.sites),
+                    np.exp(some.sites),
+                    sites["signals"],
+                    with_letters(sites, layer) < np.take(layer.least, sites["signals"]),
+                )
+                for (sites, all_), (_, some) in zip(every, fewer, strict=True)
+            ),
+            strict=True,
+        )
+    )
+    assert is_left_out.mean() > 0.2
+    assert_array_equal(q[is_left_out], np.exp(-700.0))
+    for signal in range(2):
+        of_signal = signals == signal
+        assert p[of_signal & is_left_out].sum() < 1.5 * lost * p[of_signal].sum()
+        assert q[of_signal].sum() == pytest.approx(p[of_signal].sum(), rel=3 * lost)
 
 
 def test_decoys_that_look_most_like_sites_all_count_and_the_others_as_a_sample():
