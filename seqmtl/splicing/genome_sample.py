@@ -32,7 +32,7 @@ _MIN_STRETCHES = 16  # and of a genome that gives fewer stretches than these
 _MIN_CONTIG = 600  # bases
 _GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
 #: Columns of sites with their posteriors, of which there are millions.
-_COLUMNS = {
+_COLUMNS: dict[str, type[np.generic]] = {
     "signals": np.int8,
     "places": np.int32,
     "log_odds": np.float32,
