@@ -131,7 +131,7 @@ def draw_contributions(
 ) -> Figure:
     """Draw contributions and mutagenesis of windows, one below the other.
 
-    Bases are chosen as in :func:`draw_logo`; without a site, all are drawn.
+    Bases are chosen as in :func:`draw_logo`; without a site, all of the longest window are drawn.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def draw_contributions(
     site : Site
         Position of the signal.
     """
-    begin, end = 0, letters.shape[1]
+    begin, end = 0, 1 + int(np.flatnonzero((letters < 4).any(axis=0)).max(initial=0))
     if site.length:
         begin, end = visible_range(np.abs(parts).max(axis=0, initial=0.0), site)
     letters, parts, changes = letters[:, begin:end], parts[:, begin:end], changes[:, begin:end]

@@ -68,9 +68,10 @@ class UnpairedSites:
         elif not self.is_calibrated(organism):
             logger.warning(
                 "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
-                "windows; run seqmtl calibrate",
+                "windows; %s",
                 organism,
                 100 * self.model.prevalence(organism),
+                "use them to rank" if self.model.is_sliding else "run seqmtl calibrate",
             )
 
     def finder(

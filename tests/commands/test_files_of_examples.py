@@ -93,6 +93,12 @@ def test_explained_by_the_names_of_files(here, tmp_path, seqmtl):
     assert {row.split("\t")[0] for row in kmers.splitlines()[1:]} == {"bee"}
 
 
+def test_probabilities_without_a_site_are_for_ranks(here, tmp_path, seqmtl):
+    seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
+    error = seqmtl(f"scan {tmp_path}/m bee.fa -q -o {tmp_path}/out.bed").err
+    assert "the 50 % true sites of the training windows; use them to rank" in error
+
+
 def test_sequences_of_any_length_are_scored_as_they_are(here, tmp_path, seqmtl):
     seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
     model = MultiTaskModel.load(tmp_path / "m")

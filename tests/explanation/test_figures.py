@@ -121,6 +121,15 @@ def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():
     assert highest == pytest.approx(parts[1].max())
 
 
+def test_contributions_end_with_the_longest_window():
+    letters = Windows.from_strings(["ACGT", "ACGTNAN", "ACGTACNNN"], pad=True).matrix()
+    figure = draw_contributions(
+        letters, np.ones((3, 9)), np.ones((3, 9, 4)), ["1", "2", "3"], Site(0, 0, "")
+    )
+    heats = [axes for axes in figure.axes if axes.get_ylabel() == "Mutated to"]
+    assert [axes.get_images()[0].get_extent()[:2] for axes in heats] == [[-0.5, 5.5]] * 3
+
+
 def test_figures_are_the_same_twice_and_drawn_for_windows_of_one_base(found):
     for draw in (draw_poim, draw_logo):
         assert render(draw(found), "svg") == render(draw(found), "svg")
