@@ -20,8 +20,6 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import weights_by_position
 from seqmtl.sequences import Windows
 
-_BASES = 1 << 24  # bases of mutated windows scored at a time
-
 
 def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:
     """Return the contribution of every base to the score of its window.
@@ -63,8 +61,7 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
 def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:
     """Return the change of the score for every substitution at each position.
 
-    In double precision, as only the d-mers that contain the letter change. With features that need
-    no positions, every mutated window is scored.
+    In double precision, from the d-mers that contain the letter, as no others change.
 
     Parameters, Raises
         See :func:`contributions`.
@@ -75,9 +72,9 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
         f(x with A, C, G or T at the position) - f(x); 0 for the letter of x itself.
     """
     _check_length(model, windows)
-    if model.has_sliding:
-        return np.array([_mutated(model, window, organism) for window in windows.matrix()])
-    total = np.zeros((*windows.shape, 4))
+    total = model.features.substitutions(windows, model.weights([organism])[0][:, 0])
+    if model.features.is_position_free:
+        return total
     codes = windows.matrix().astype(np.int64)
     digits = codes & 3
     is_other = codes > 3
@@ -89,24 +86,6 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
         after[dmers.n_other[:, np.newaxis] > is_other[:, columns]] = 0.0
         total[:, columns] += after - before[:, np.newaxis, np.newaxis]
     return total
-
-
-def _mutated(
-    model: MultiTaskModel, letters: NDArray[np.uint8], organism: str
-) -> NDArray[np.float64]:
-    """Return f of a window with every letter at each position, minus f of itself, shape (L, 4)."""
-    n = letters.size
-    n_at_once = max(1, _BASES // (4 * n))
-    changes = np.empty((n, 4))
-    for first in range(0, n, n_at_once):
-        columns = np.arange(first, min(first + n_at_once, n))
-        m = 4 * columns.size
-        mutated = np.tile(letters, (m + 1, 1))  # the last is the window itself
-        mutated[np.arange(m), np.repeat(columns, 4)] = np.tile(np.arange(4), columns.size)
-        windows = Windows(mutated.ravel(), np.arange(m + 1) * n, n)
-        scores = model.decision_function(windows, organism)
-        changes[columns] = (scores[:-1] - scores[-1]).reshape(-1, 4)
-    return changes
 
 
 class _Dmers(NamedTuple):

@@ -161,6 +161,13 @@ class FeatureDefinition:
         """
         return np.zeros(windows.shape)
 
+    def substitutions(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the change of <w, phi(x)> by every substitution, of position-free features.
+
+        See :meth:`KmerCounts.substitutions`.
+        """
+        return np.zeros((*windows.shape, 4))
+
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""
         return [self]

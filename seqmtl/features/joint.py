@@ -72,6 +72,15 @@ class JointFeatures(FeatureDefinition):
         parts = [view.base_parts(windows, w[part]) for view, part in views]
         return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
+    def substitutions(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the change of <w, phi(x)> by every substitution, of position-free views.
+
+        See :meth:`KmerCounts.substitutions`.
+        """
+        views = zip(self.flat_views(), self.view_columns(windows.length), strict=True)
+        parts = [view.substitutions(windows, w[part]) for view, part in views]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
     def __str__(self) -> str:
         return " + ".join(map(str, self.views))
 

@@ -394,12 +394,35 @@ class KmerCounts(FeatureDefinition):
         """
         from seqmtl.features.kmer_loops import share_weights
 
-        patterns, _, bits = self._layout()
+        patterns = self._layout()[0]
         reads = np.zeros((patterns.extent.size, int(patterns.extent.max())), dtype=np.bool_)
         for row, letters in zip(reads, _letters(patterns), strict=True):
             row[letters] = True
         out = np.zeros((len(windows), windows.length))
-        share_weights(
+        share_weights(*self._of_windows(windows, w), reads, out)
+        return out
+
+    def substitutions(self, windows: Windows, w: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the change of <w, phi(x)> with each letter at each base.
+
+        The time for a substitution does not depend on the length of the windows.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, length, 4)
+            <w, phi(x with A, C, G or T at the base)> - <w, phi(x)>, in reading direction; 0 for
+            the letter of x itself.
+        """
+        from seqmtl.features.kmer_loops import substitute_letters
+
+        out = np.zeros((len(windows), windows.length, 4))
+        substitute_letters(*self._of_windows(windows, w), out)
+        return out
+
+    def _of_windows(self, windows: Windows, w: NDArray[Any]) -> tuple[Any, ...]:
+        """Return what loops over windows take: windows, patterns, weights, counts of 0."""
+        patterns, _, bits = self._layout()
+        return (
             windows.codes,
             windows.starts,
             windows.is_reverse,
@@ -409,12 +432,9 @@ class KmerCounts(FeatureDefinition):
             patterns,
             self._values(windows.length),
             bits,
-            reads,
             np.asarray(w, dtype=np.float64),
             np.zeros(_n_counts(patterns, bits), np.int32),
-            out,
         )
-        return out
 
     def kmers(self, w: NDArray[Any]) -> Iterator[KmerFeature]:
         """Yield all k-mers of at most 12 letters with their weights, pattern by pattern.

@@ -504,7 +504,7 @@ def slide_windows(
 
 @njit
 def share_weights(
-    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, reads, w, counts, out
+    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, w, counts, reads, out
 ):
     """Add to out[r, l] the part of base l in the score of each window, in reading direction.
 
@@ -556,6 +556,106 @@ def share_weights(
                     out[r, l] += factor * parts[l]
                     parts[l] = 0.0
                 norm = np.int64(0)
+
+
+@njit
+def substitute_letters(
+    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, w, counts, out
+):
+    """Add to out[r, l, a] the change of the score with letter a at base l, in reading direction.
+
+    Only the k-mers that cover the base change. ``counts`` is 0 before and after.
+    """
+    extent, offset, view, _, _, _ = patterns
+    weight, values, squares = views
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    other = np.empty(length, np.int64)
+    kmers = np.empty((2, length), np.int64)
+    # the bases around a substitution
+    letters = np.empty(length, codes.dtype)
+    near = np.empty(2 * span, codes.dtype)
+    near_code = np.empty(2 * span, np.int64)
+    near_clean = np.empty(2 * span, np.int64)
+    near_other = np.empty(2 * span, np.int64)
+    near_kmers = np.empty((2, 2 * span), np.int64)
+    totals = np.zeros((length, 4))
+    norms = np.zeros((length, 4), np.int64)
+    for r in range(rows.size):
+        i = rows[r]
+        for l in range(length):
+            letter = codes[starts[i] + (length - 1 - l if is_reverse[i] else l)]
+            letters[l] = 3 - letter if is_reverse[i] and letter < 4 else letter
+        load_codes(letters, 0, False, length, span, code, clean)
+        _complements(code, span, other)
+        total, norm = 0.0, np.int64(0)
+        for p in range(extent.size):
+            v, base, size = view[p], offset[p], extent[p]
+            n_kmers = max(0, length - size + 1)
+            _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
+            for l in range(n_kmers):
+                for which in range(2):
+                    u = kmers[which, l]
+                    if u >= 0:
+                        n = counts[u]
+                        total += w[base + u] * (values[v, n + 1] - values[v, n])
+                        norm += squares[v, n + 1] - squares[v, n]
+                        counts[u] = n + 1
+            for l in range(length):
+                begin, end = max(0, l - size + 1), min(length, l + size)
+                n_near = end - begin - size + 1  # k-mers that cover base l
+                if n_near <= 0:
+                    continue
+                n_bases = end - begin
+                for a in range(4):
+                    if a == letters[l]:
+                        continue
+                    for j in range(n_bases):
+                        near[j] = letters[begin + j]
+                    near[l - begin] = a
+                    load_codes(near, 0, False, n_bases, span, near_code, near_clean)
+                    _complements(near_code[:n_bases], span, near_other)
+                    _list_kmers(
+                        near_code, near_clean, near_other, n_near, span, p, patterns, n_bits,
+                        near_kmers,
+                    )  # fmt: skip
+                    for j in range(n_near):
+                        for which in range(2):
+                            u = kmers[which, begin + j]
+                            if u >= 0:
+                                n = counts[u]
+                                totals[l, a] += w[base + u] * (values[v, n - 1] - values[v, n])
+                                norms[l, a] += squares[v, n - 1] - squares[v, n]
+                                counts[u] = n - 1
+                    for j in range(n_near):
+                        for which in range(2):
+                            u = near_kmers[which, j]
+                            if u >= 0:
+                                n = counts[u]
+                                totals[l, a] += w[base + u] * (values[v, n + 1] - values[v, n])
+                                norms[l, a] += squares[v, n + 1] - squares[v, n]
+                                counts[u] = n + 1
+                    for j in range(n_near):
+                        for which in range(2):
+                            if near_kmers[which, j] >= 0:
+                                counts[near_kmers[which, j]] -= 1
+                            if kmers[which, begin + j] >= 0:
+                                counts[kmers[which, begin + j]] += 1
+            for l in range(n_kmers):
+                for which in range(2):
+                    if kmers[which, l] >= 0:
+                        counts[kmers[which, l]] = 0
+            if p + 1 == extent.size or view[p + 1] != v:
+                before = total * np.sqrt(weight[v] / norm) if norm > 0 else 0.0
+                for l in range(length):
+                    for a in range(4):
+                        if a != letters[l]:
+                            n = norm + norms[l, a]
+                            after = total + totals[l, a]
+                            after = after * np.sqrt(weight[v] / n) if n > 0 else 0.0
+                            out[r, l, a] += after - before
+                        totals[l, a], norms[l, a] = 0.0, 0
+                total, norm = 0.0, np.int64(0)
 
 
 @njit

@@ -280,7 +280,7 @@ class _TableReader:
         if self._pad and self._window is None:
             self._length = int(lengths.max(initial=0))
         logger.info(
-            "%s: kept %d of %d rows, %d bases each",
+            "%s: kept %d of %d rows, %d bases",
             self._source,
             numbers.size,
             self._n_rows - first_row,
