@@ -355,7 +355,7 @@ def read_fasta_windows(
         if label is None and require_labels:
             header.refuse(
                 "a record must have a label; write label=1 or label=-1 in the header, or give "
-                "negatives in another file",
+                "negatives in another file (--negatives)",
                 name=name,
             )
         sign = 0 if label is None else column.parse(label, header.line)

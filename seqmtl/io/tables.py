@@ -280,10 +280,11 @@ class _TableReader:
         if self._pad and self._window is None:
             self._length = int(lengths.max(initial=0))
         logger.info(
-            "%s: kept %d of %d rows, %d bases",
+            "%s: kept %d of %d rows, %s%d bases each",
             self._source,
             numbers.size,
             self._n_rows - first_row,
+            "at most " if lengths.size and lengths.min() < self._length else "",
             self._length,
         )
         check_distinct(self._organisms.names, self._source, self._organisms.lines)

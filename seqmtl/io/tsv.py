@@ -353,7 +353,8 @@ def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int],
     header, blocks = pop_row(line_blocks(path), source, is_not_blank)
     if header is None:
         raise InputFormatError(
-            "the file must hold a table, but it is empty; check how it was written", path=source
+            "the file must hold records or rows, but it is empty; check how it was written",
+            path=source,
         )
     first = "\t".join(header.fields).encode()
     separator = separator_of(first)

@@ -420,12 +420,14 @@ class ExampleSource:
                 "shorter; choose shorter k-mers with --features",
                 path=self.name,
             )
+        self._warn_of_short(names, n, span, "leave them out, or choose shorter k-mers")
+
+    def _warn_of_short(self, names: list[str], n: int, span: int, remedy: str) -> None:
         if names:
             self.log_faults(
                 [
                     f"{len(names)} of {n} sequences are shorter than the longest k-mers, {span} "
-                    f"bases (first: {names[0]}), and have fewer features; leave them out, or "
-                    "choose shorter k-mers"
+                    f"bases (first: {names[0]}), and have fewer features; {remedy}"
                 ]
             )
 
@@ -539,6 +541,10 @@ class ExampleSource:
         if windows.task_names == (UNNAMED,) and len(model.tasks) == 1:
             windows.task_names = model.tasks
         check_organism_named(windows, model.tasks)
+        if model.features.is_position_free:
+            span = model.features.span(windows.length)
+            names = short_windows(windows, span)
+            self._warn_of_short(names, len(windows), span, "their scores mean little")
         return windows
 
     def log_faults(self, faults: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
 from pathlib import Path
@@ -85,6 +86,34 @@ def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqm
     np.testing.assert_allclose(python.W, models["csv"].W, atol=2e-3)
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        str.lower,
+        lambda text: "".join(
+            line if line.startswith(">") else line.replace("T", "U")
+            for line in text.splitlines(keepends=True)
+        ),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\n".join(re.findall(">.*|.{1,7}", text)),
+        lambda text: gzip.compress(text.encode()),
+    ],
+    ids=["lower", "rna", "crlf", "wrapped", "gzip"],
+)
+def test_the_same_letters_written_otherwise_make_the_same_model(edit, here, tmp_path, seqmtl):
+    content = edit(Path("ant.fa").read_text())
+    other = tmp_path / "other.fa"
+    other.write_bytes(content if isinstance(content, bytes) else content.encode())
+    scores = []
+    for name in ("ant.fa", other):
+        seqmtl(f"train {name} --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
+        scores.append(seqmtl(f"predict {tmp_path}/m {name} -q").out)
+    assert scores[0] == scores[1]
+    assert (
+        seqmtl(f"train bee.csv {FREE} -o {tmp_path}/m").err.count("120 rows, at most 40 bases") == 1
+    )
+
+
 def test_explained_by_the_names_of_files(here, tmp_path, seqmtl):
     files = "ant=ant.fa bee=bee.fa"
     seqmtl(f"train {files} --negatives ant=ant_bg.fa bee=bee_bg.fa {FREE} -o {tmp_path}/m -q")
@@ -103,10 +132,14 @@ def test_sequences_of_any_length_are_scored_as_they_are(here, tmp_path, seqmtl):
     seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
     model = MultiTaskModel.load(tmp_path / "m")
     assert (model.tasks, model.length) == (("task",), 40)
-    texts = {"long": "ACGT" * 100 + "TGACTCA", "short": "TGACTCA"}
+    texts = {"long": "ACGT" * 100 + "TGACTCA", "short": "TGACTCA", "tiny": "TGA"}
     fasta = tmp_path / "new.fa"
     fasta.write_text("".join(f">{name}\n{letters}\n" for name, letters in texts.items()))
-    shown = seqmtl(f"predict {tmp_path}/m {fasta} -q").out.splitlines()[1:]
+    shown = seqmtl(f"predict {tmp_path}/m {fasta} -q")
+    assert (
+        "1 of 3 sequences are shorter than the longest k-mers, 6 bases (first: tiny)" in shown.err
+    )
+    shown = shown.out.splitlines()[1:]
     scores = [float(line.split("\t")[2]) for line in shown]
     alone = [model.decision_function(Windows.from_strings([text]))[0] for text in texts.values()]
     np.testing.assert_allclose(scores, alone, atol=1e-5)

@@ -290,7 +290,7 @@ def test_reading_costs_little_more_than_what_is_kept(tmp_path):
 
 
 BAD = [
-    ("", "must hold a table, but it is empty", None),
+    ("", "must hold records or rows, but it is empty", None),
     ("\n \n", "it is empty", None),
     (table([]), "it has only a header", None),
     (table(header=("organism", "label", "seq")), "'sequence', got 'organism', 'label', 'seq'", 1),
