@@ -268,6 +268,8 @@ class SitesInput(WindowInput):
     ) -> Windows:
         """Read windows of DATA, or of sites in genomes, with the site at the position of the model.
 
+        For a model without positions, --sites has intervals of any lengths.
+
         Raises
         ------
         SeqmtlError
@@ -277,6 +279,12 @@ class SitesInput(WindowInput):
             return self.source_of(organism).read_for(model, require_labels=require_labels)
         if self.data:
             raise UsageError("give either DATA, or --genome with --sites, not both")
+        if model.features.is_position_free:
+            from seqmtl.training.example_source import ExampleSource
+
+            self.genome_sites.by_organism()
+            source = ExampleSource.of(self.sites, references=self.genome, seed=self.seed)
+            return source.read_for(model, require_labels=require_labels)
         return self.genome_sites.read_for(model, require_labels=require_labels)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, SeqmtlError, UsageError
 from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
 from seqmtl.io.fasta import one_length
@@ -399,6 +400,8 @@ class ExampleSource:
         if window is not None and shift:
             windows = windows.center(window, shift)
         self.log_faults(window_warnings([windows]))
+        if features is None and windows.site is None and differ_in_length(windows):
+            features = KmerCounts()  # those that training takes
         if features is not None and features.is_position_free:
             span = features.span(windows.length)
             self._check_lengths(short_windows(windows, span), len(windows), span)

@@ -122,6 +122,22 @@ def test_explained_by_the_names_of_files(here, tmp_path, seqmtl):
     assert {row.split("\t")[0] for row in kmers.splitlines()[1:]} == {"bee"}
 
 
+def test_intervals_of_a_genome_are_explained(here, tmp_path, seqmtl):
+    seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
+    (tmp_path / "g.fa").write_text(f">c\n{'ACGGTTCAAGCT' * 6}\n")
+    (tmp_path / "peaks.bed").write_text("c\t3\t33\nc\t20\t45\tb\t0\t-\n")
+    files = f"--genome task={tmp_path}/g.fa --sites task={tmp_path}/peaks.bed"
+    seqmtl(f"explain {tmp_path}/m {files} -o {tmp_path}/explained -q")
+    rows = (tmp_path / "explained" / "contributions.tsv").read_text().splitlines()[1:]
+    letters: dict[str, str] = {}
+    for row in rows:
+        _, name, _, _, letter, *_ = row.split("\t")
+        letters[name] = letters.get(name, "") + letter
+    genome = "ACGGTTCAAGCT" * 6
+    other = genome[20:45].translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    assert sorted(text.rstrip("N") for text in letters.values()) == sorted([genome[3:33], other])
+
+
 def test_probabilities_without_a_site_are_for_ranks(here, tmp_path, seqmtl):
     seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
     error = seqmtl(f"scan {tmp_path}/m bee.fa -q -o {tmp_path}/out.bed").err
@@ -159,6 +175,7 @@ BAD = {
     f"ant=ant.csv Ant=bee.csv {FREE}": "'ant', 'Ant' for the same organism",
     f"ant.csv 30.csv {FREE} --features wd:2 --window 20": "in all files, got 3 here and None in",
     f"positive.csv {FREE}": "'task' has 2 positive and 0 negative",
+    "tiny.csv": "as long as the longest k-mers, 8 bases, but all are shorter",
     f"short.csv {FREE}": "as long as the longest k-mers, 6 bases, but all are shorter",
     f"empty.csv {FREE}": "empty.csv:3: sequence must not be empty",
     f"odd.csv {FREE}": "odd.csv:2: sequence must be of IUPAC nucleotide letters, got 'E'",
@@ -171,6 +188,7 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     files = {
         "positive": "ACGTACGT,1 ACGTTTTT,1",
         "short": "ACGT,1 AC,0",
+        "tiny": "ACGTACG,1 AC,0 ACGT,1 ACG,0",
         "empty": "ACGTACGT,1 ,0",
         "odd": "AEACACAC,1 ACGTTTTT,0",
     }
