@@ -36,8 +36,8 @@ from seqmtl.features._base import (
 from seqmtl.features.kmer_views import MAX_K, split_hash
 from seqmtl.sequences import Windows
 
-#: The default: half spectra, half gapped k-mers.
-DEFAULT_COUNTS = "spectrum:1-6=0.5,gapped:8/6=0.5"
+#: The default: spectra, and gapped k-mers with a larger weight.
+DEFAULT_COUNTS = "spectrum:1-6=0.4,gapped:9/7=0.6"
 TRANSFORMS = ("sqrt", "binary", "counts")
 _LAST_PLACE = 1 << 30  # places of features are 32-bit numbers
 _HASH_BITS = 22  # as of positional k-mers
@@ -231,7 +231,7 @@ class KmerCounts(FeatureDefinition):
 
     Parameters
     ----------
-    views : str or sequence of CountView, default="spectrum:1-6=0.5,gapped:8/6=0.5"
+    views : str or sequence of CountView, default="spectrum:1-6=0.4,gapped:9/7=0.6"
         As text, a list with commas between ``spectrum:K1-K2``, the k-mers of K1 to K2 letters, and
         ``gapped:L/K``, K letters in at most L bases. ``:stranded`` behind them tells a k-mer from
         its reverse complement, ``:binary`` or ``:counts`` replace the square root of the counts,

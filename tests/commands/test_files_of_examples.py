@@ -175,7 +175,7 @@ BAD = {
     f"ant=ant.csv Ant=bee.csv {FREE}": "'ant', 'Ant' for the same organism",
     f"ant.csv 30.csv {FREE} --features wd:2 --window 20": "in all files, got 3 here and None in",
     f"positive.csv {FREE}": "'task' has 2 positive and 0 negative",
-    "tiny.csv": "as long as the longest k-mers, 8 bases, but all are shorter",
+    "tiny.csv": "as long as the longest k-mers, 9 bases, but all are shorter",
     f"short.csv {FREE}": "as long as the longest k-mers, 6 bases, but all are shorter",
     f"empty.csv {FREE}": "empty.csv:3: sequence must not be empty",
     f"odd.csv {FREE}": "odd.csv:2: sequence must be of IUPAC nucleotide letters, got 'E'",
@@ -188,7 +188,7 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     files = {
         "positive": "ACGTACGT,1 ACGTTTTT,1",
         "short": "ACGT,1 AC,0",
-        "tiny": "ACGTACG,1 AC,0 ACGT,1 ACG,0",
+        "tiny": "ACGTACGT,1 AC,0 ACGT,1 ACG,0",
         "empty": "ACGTACGT,1 ,0",
         "odd": "AEACACAC,1 ACGTTTTT,0",
     }
