@@ -320,7 +320,8 @@ class SelfTraining:
             n += np.bincount(kinds[~is_u12], minlength=n_kinds)
             expected += np.bincount(kinds[~is_u12], p[~is_u12], minlength=n_kinds)
             of_u12 += float(p[is_u12].sum()) / len(ENDS)
-        shares = np.maximum(expected / np.maximum(n, 1), 1e-6).tolist()
+        least = np.where(np.arange(n_kinds) < len(ENDS), self._options.min_share, 1e-6)
+        shares = np.maximum(expected / np.maximum(n, 1), least).tolist()
         n_prior = self._options.u12_introns
         others = float(expected.sum() - expected[1]) + n_prior
         rarity = float(np.log((of_u12 + n_prior * self._options.u12_share) / others))
@@ -464,6 +465,12 @@ class SelfTraining:
             return (
                 f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
                 "reversed genome, where all are false"
+            )
+        high_share = sum(new.n_p90) / max(sum(new.expected), 1e-9)
+        if high_share < self._options.min_high_share:
+            return (
+                f"of the introns that a further round would predict, only {high_share:.0%} would "
+                "have p >= 0.9"
             )
         return ""
 

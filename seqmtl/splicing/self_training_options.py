@@ -23,6 +23,9 @@ class SelfTrainingOptions:
         Factor by which the shares may still change when they have settled.
     max_chain_runs : int
         Runs of the chain until the shares settle. A genome without introns takes more than 3.
+    min_share : float
+        Least share of true sites among the candidates that is believed; lower, introns far longer
+        than those of the relatives are lost for good. Mammals have about this, yeast half of it.
     min_true_share : float
         Least share of the introns called that is taken to be true.
     length_runs : int
@@ -56,6 +59,9 @@ class SelfTrainingOptions:
     max_reversed_rate : float
         Calls in the reversed genome per call, beyond which a round is dropped; mammals
         have 0.2 to 0.4, and most no round.
+    min_high_share : float
+        Share of the sites expected that must have a posterior of 0.9 after a round. Held-out
+        organisms had 0.55 to 0.9; yeast, where rounds made thousands of false introns, 0.05 to 0.15.
     max_rounds : int
         Rounds of training.
     min_gain : float
@@ -82,6 +88,7 @@ class SelfTrainingOptions:
     u12_introns: int = 1_000
     share_tolerance: float = 1.15
     max_chain_runs: int = 10
+    min_share: float = 5e-4
     min_true_share: float = 1e-3
     length_runs: int = 2
     lost_share: float = 0.001
@@ -98,6 +105,7 @@ class SelfTrainingOptions:
     min_calls_of_fold: int = 4
     false_per_reversed: float = 3.0
     max_reversed_rate: float = 0.3
+    min_high_share: float = 0.3
     max_rounds: int = 10
     min_gain: float = 0.01
     min_labelled_sites: int = 30

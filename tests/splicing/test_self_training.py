@@ -80,6 +80,32 @@ def _range_told(model):
     return tuple(model.training["unlabelled"]["c"]["precision_p90"])
 
 
+def test_rounds_stop_where_hardly_an_intron_is_certain(new, caplog):
+    own = SelfTraining(
+        _without_content(new / "pair.seqmtl"),
+        "c",
+        sample_genome(new / "sim/genomes/c.fa", PADDING),
+        options=SelfTrainingOptions(max_rounds=2, min_high_share=0.999),
+    )
+    before = [np.exp(chain.sites) for _, chain in own.posteriors]
+    with caplog.at_level("INFO"):
+        own.train(lambda one: None)
+    assert "would have p >= 0.9" in caplog.text
+    assert len(own.rounds) == 1
+    after = [np.exp(chain.sites) for _, chain in own.posteriors]
+    assert all(map(np.array_equal, before, after))
+
+
+def test_the_share_of_true_sites_has_a_least_value(new):
+    """The introns expected may be fewer: it is the share that each candidate has before."""
+    options = SelfTrainingOptions(min_share=0.02)
+    sample = sample_genome(new / "sim/genomes/c.fa", PADDING)
+    own = SelfTraining(load_model(new / "pair.seqmtl"), "c", sample, options=options)
+    donors = [sites["signals"] == 0 for sites, _ in own.posteriors]
+    n = sum(int(d.sum()) for d in donors)
+    assert own.state.shares[0] == max(own.rounds[0].expected[0] / n, 0.02)
+
+
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     path = new / "sim/genomes/c.fa"
     own = SelfTraining(
