@@ -61,7 +61,7 @@ class SelfTrainingOptions:
         have 0.2 to 0.4, and most no round.
     min_high_share : float
         Share of the sites expected that must have a posterior of 0.9 after a round. Held-out
-        organisms had 0.55 to 0.9; yeast, where rounds made thousands of false introns, 0.05 to 0.15.
+        organisms had 0.55 to 0.9; yeast, where rounds made up thousands of introns, 0.05 to 0.15.
     max_rounds : int
         Rounds of training.
     min_gain : float
