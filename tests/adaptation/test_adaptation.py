@@ -107,6 +107,7 @@ class TestProblem:
         monkeypatch.setattr(learning, "COSTS", (1.0,))
         monkeypatch.setattr(learning, "TRUSTS", {0.5: 1.0})
         monkeypatch.setattr(learning, "fit_weights", lambda scores, y, weights, share: weights)
+        monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-4)
         one = adapt(model, "man", windows)
         monkeypatch.setattr(learning, "MAX_GRAM_EXAMPLES", 100)
         large = adapt(model, "man", windows)
