@@ -30,6 +30,7 @@ from seqmtl.core.problem import Problem
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows, concatenate
+from seqmtl.training import cross_validation
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
 #: The letters after the site that tell true ones, by organism.
