@@ -279,7 +279,9 @@ def _distinct(
     G: NDArray[np.float32], examples: Examples
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
     """Return one row per distinct example, sorted by length, the weights, and the groups."""
-    norms, share = np.diagonal(G).astype(np.float64), np.ascontiguousarray(examples.weight)
+    norms = np.diagonal(G).astype(np.float64)
+    # rows of G that differ may have equal sums, as kernels of strings have few values
+    share = np.random.default_rng(0).random(len(G))
     blocks = np.array_split(G, max(len(G) // 256, 1))  # converted to float64 piece by piece
     sums = np.concatenate([block.astype(np.float64) @ share for block in blocks])
     alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])

@@ -30,7 +30,6 @@ from seqmtl.core.problem import Problem
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.training import cross_validation
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
 #: The letters after the site that tell true ones, by organism.
@@ -108,7 +107,6 @@ class TestProblem:
         monkeypatch.setattr(learning, "COSTS", (1.0,))
         monkeypatch.setattr(learning, "TRUSTS", {0.5: 1.0})
         monkeypatch.setattr(learning, "fit_weights", lambda scores, y, weights, share: weights)
-        monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-4)
         one = adapt(model, "man", windows)
         monkeypatch.setattr(learning, "MAX_GRAM_EXAMPLES", 100)
         large = adapt(model, "man", windows)

@@ -1,5 +1,7 @@
 """Held-out log-likelihoods, against models trained by themselves on the same folds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -104,6 +106,15 @@ def test_copies_count_as_weights():
     assert_allclose(found[0], found[1], rtol=1e-4)
     alike = CrossValidation(repeated, Numeric(), Settings())
     assert alike.weight.sum() == copies.sum()
+
+
+def test_examples_whose_kernel_values_have_one_sum_are_no_copies():
+    """In the rows of a unit matrix, all sums and norms are 1."""
+    rows = np.r_[np.arange(30), 3, 8]
+    examples = replace(_examples(30), data=np.eye(30)).take(rows)
+    folds = CrossValidation(examples, Numeric(), Settings())
+    assert sorted(folds.rows) == [*range(30)]
+    assert sorted(folds.weight) == [1.0] * 28 + [2.0] * 2
 
 
 @settings(max_examples=50)
