@@ -105,7 +105,7 @@ class SelfTrainingOptions:
     min_calls_of_fold: int = 4
     false_per_reversed: float = 3.0
     max_reversed_rate: float = 0.3
-    min_high_share: float = 0.3
+    min_high_share: float = 0.2
     max_rounds: int = 10
     min_gain: float = 0.01
     min_labelled_sites: int = 30
