@@ -153,7 +153,7 @@ class ExplanationFolder:
         self._shared["top_kmers.tsv"] += (
             (organism, *row[:3], "." if row.n_windows is None else row.n_windows) for row in rows
         )
-        figure = draw_kmers(rows, f"{organism}: k-mers with the largest and smallest weights")
+        figure = draw_kmers(rows, f"{organism}: k-mers by weight")
         self._figure(f"kmers_{self._stem[organism]}", figure)
         if motifs := align_kmers(rows):
             figure = draw_motifs(motifs, f"{organism}: k-mers of positive weight, aligned")
