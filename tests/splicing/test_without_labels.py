@@ -206,7 +206,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
     assert "by models trained on the predictions of the round before" in page
-    assert "in held-out organisms, 87% to 99% of the introns called at" in page
+    assert "in held-out organisms, 95% to 99% of the introns called at" in page
     assert summary["precision_p90"] == [0.95, 0.99]
     assert summary["precision_by"]["vertebrates"][0] == 0.95
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
