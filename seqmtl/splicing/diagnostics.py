@@ -27,13 +27,13 @@ PRECISION = {
     "rounds": {
         "all": (0.95, 0.99),
         "apicomplexans": (0.99, 0.99),
-        "insects": (0.97, 0.97),
+        "insects": (0.98, 0.98),
         "nematodes": (0.98, 0.98),
-        "plants": (0.97, 0.97),
+        "plants": (0.98, 0.98),
         "vertebrates": (0.95, 0.95),
-        "introns of 1 to 199 bases": (0.92, 0.99),
-        "introns of 200 to 999 bases": (0.98, 1.0),
-        "introns of 1,000 to 3,999 bases": (0.96, 1.0),
+        "introns of 1 to 199 bases": (0.94, 1.0),
+        "introns of 200 to 999 bases": (0.98, 0.99),
+        "introns of 1,000 to 3,999 bases": (0.95, 0.97),
     },
     "relatives": {
         "all": (0.96, 1.0),
