@@ -373,6 +373,7 @@ def read_fasta_windows(
         task_names=task_names,
         names=list(rows),
         site=sites[0],
+        is_padded=min(lengths) < length,
     )
 
 

@@ -171,4 +171,5 @@ def windows_of_peaks(
         labels=np.full(len(names), label, dtype=np.int8),
         task_names=(organism or UNNAMED,),
         names=names,
+        is_padded=bool((used != length).any()),
     )

@@ -301,6 +301,7 @@ class _TableReader:
             np.arange(numbers.size, dtype=np.int64) * self._length,
             self._length,
             split_names=self._splits.names,
+            is_padded=bool((lengths != self._length).any()),
             **columns,
         )
 

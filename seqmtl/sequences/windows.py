@@ -129,6 +129,8 @@ class Windows:
         candidates; used to weight estimates over the genome.
     site : int, optional
         First base of the site in every window, in reading direction (0-based). Default: unknown.
+    is_padded : bool
+        Whether they are sequences of different lengths, with N after the end of the shorter ones.
 
     Raises
     ------
@@ -160,8 +162,10 @@ class Windows:
         locator: Locator | None = None,
         weights: ArrayLike | None = None,
         site: int | None = None,
+        is_padded: bool = False,
     ) -> None:
         self.codes = codes
+        self.is_padded = is_padded
         self.starts = np.ascontiguousarray(starts, dtype=np.int64)
         n = self.starts.size
         self.length = int(length)
@@ -260,6 +264,7 @@ class Windows:
             task_names=task_names,
             locator=RowNames(length) if length else None,
             site=site,
+            is_padded=bool((lengths != length).any()),
         )
 
     def __len__(self) -> int:
@@ -314,6 +319,7 @@ class Windows:
             key = key.astype(np.intp) if not key.size else key
         cut = Windows(self.codes, self.starts[:0], self.length, task_names=self.task_names)
         cut.split_names, cut.locator, cut.site = self.split_names, self.locator, self.site
+        cut.is_padded = self.is_padded
         for name in _COLUMNS:
             column = getattr(self, name)
             setattr(cut, name, None if column is None else column[key])
@@ -495,6 +501,7 @@ def pad_windows(windows: Windows, length: int) -> Windows:
         names=names,
         weights=windows.weights,
         site=windows.site,
+        is_padded=True,
     )
 
 
@@ -541,6 +548,7 @@ def concatenate(parts: Sequence[Windows]) -> Windows:
         locator=locator,
         weights=_join_weights(parts),
         site=parts[0].site if len({part.site for part in parts}) == 1 else None,
+        is_padded=any(part.is_padded for part in parts),
     )
 
 

@@ -26,11 +26,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
 from seqmtl.sequences.quality import WindowChecker, short_windows, window_warnings
 from seqmtl.sequences.windows import UNNAMED, pad_windows
-from seqmtl.training.site_detection import (
-    differ_in_length,
-    find_in_shorter,
-    find_misplaced,
-)
+from seqmtl.training.site_detection import check_no_site, find_in_shorter, find_misplaced
 
 logger = logging.getLogger(__name__)
 
@@ -400,12 +396,13 @@ class ExampleSource:
         if window is not None and shift:
             windows = windows.center(window, shift)
         self.log_faults(window_warnings([windows]))
-        if features is None and windows.site is None and differ_in_length(windows):
+        if features is None and windows.is_padded:
+            check_no_site(windows)
             features = KmerCounts()  # those that training takes
         if features is not None and features.is_position_free:
             span = features.span(windows.length)
             self._check_lengths(short_windows(windows, span), len(windows), span)
-        elif not differ_in_length(windows):
+        else:
             self.log_faults(find_misplaced(windows))
         return windows
 

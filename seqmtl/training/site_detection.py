@@ -23,7 +23,6 @@ from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.dataset_site import site_in_dataset
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
-from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
 from seqmtl.sequences.examples import Examples
 
@@ -31,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 #: Of windows whose features do not depend on the position.
 NO_SITE = Site(0, 0, "")
-_FEW_PADDED = 0.01  # windows of one length may end with N, too
+_MIDDLE = "the middle, where true sites and decoys differ most"
 _MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
@@ -98,7 +97,7 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
             return replace(shared, letters=""), f"all true sites have {shared.letters} there"
     best = _most_different(windows, y)
     if best is not None and abs(best - site.offset) <= _NEIGHBOURS:
-        return site, "the middle, where true sites and decoys differ most"
+        return site, _MIDDLE
     where = "nowhere clearly" if best is None else f"most at base {best}"
     raise SeqmtlError(
         f"the site of the windows of {length} bases is unknown: the true sites share no letters, "
@@ -136,7 +135,8 @@ def site_of_examples(
         If it is unknown, or cut off.
     """
     length = examples.data.shape[1]
-    if features is not None and features.is_position_free:
+    is_free = features is not None and features.is_position_free
+    if is_free or (features is None and differ_in_length(examples.data)):
         return NO_SITE
     site, how = site_in_dataset(dataset, length, shift), "as in the dataset"
     if site is None:
@@ -150,8 +150,6 @@ def site_of_examples(
         except SeqmtlError as error:
             if features is not None:
                 raise
-            if differ_in_length(examples.data):
-                return NO_SITE
             logger.warning(
                 "%s; held-out labels now choose the kind of features, but a model without a site "
                 "classifies windows only, and does not find sites",
@@ -236,15 +234,28 @@ def find_misplaced(windows: Windows) -> list[str]:
 
 
 def differ_in_length(windows: Windows | WindowStore) -> bool:
-    """Return whether some windows, but not all, end with a letter other than A, C, G, T.
+    """Return whether windows are sequences of different lengths; those on disk are not."""
+    return isinstance(windows, Windows) and windows.is_padded
 
-    Sequences of different lengths are padded so.
+
+def check_no_site(windows: Windows) -> None:
+    """Check that sequences of different lengths have no site.
+
+    Raises
+    ------
+    SeqmtlError
+        If they have one: the shorter or longer ones may have it at another base.
     """
-    if not isinstance(windows, Windows) or not len(windows):
-        return False
-    last = np.where(windows.is_reverse, 0, windows.length - 1)
-    share = (windows.codes[windows.starts + last] == OTHER).mean()
-    return bool(_FEW_PADDED < share < 1.0)
+    try:
+        site, how = locate(windows, windows.labels)
+    except SeqmtlError:
+        return
+    if how != _MIDDLE:
+        raise SeqmtlError(
+            f"the sequences differ in length, but have a site at base {site.offset} (0-based, "
+            f"{how}); cut them to one length, or, if they have no site, choose features that need "
+            "no positions, such as --features gapped:8/6"
+        )
 
 
 def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> int:

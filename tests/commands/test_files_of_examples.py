@@ -218,3 +218,21 @@ def test_a_name_has_no_slash():
     assert name_and_path("./a=b.fa") == (None, "./a=b.fa")
     assert name_and_path("rate=0.1/x=1.fa") == ("rate", "0.1/x=1.fa")
     assert data_file(("ant", "x.fa")) == data_file("ant=x.fa") == "ant=x.fa"
+
+
+@pytest.mark.parametrize("change", [lambda s: s[:-3], lambda s: "A" + s], ids=["short", "long"])
+def test_one_odd_sequence_among_sites_is_refused(tmp_path, seqmtl, change):
+    """Else its site would be at another base, or a splice site become a sequence without one."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(40):
+        letters = rng.choice(list("ACGT"), 30)
+        letters[10:12] = ["G", "T"]
+        rows.append(("x", str(i % 2), "".join(letters)))
+    rows[7] = (*rows[7][:2], change(rows[7][2]))
+    table = ["organism\tlabel\tsequence", *map("\t".join, rows)]
+    (tmp_path / "w.tsv").write_text("\n".join(table) + "\n")
+    told = seqmtl(f"train {tmp_path}/w.tsv -o {tmp_path}/m.seqmtl", 1).err
+    assert "differ in length, but have a site at base 10 (0-based, all windows have GT" in told
+    assert "cut them to one length" in told
+    assert not (tmp_path / "m.seqmtl").exists()
