@@ -55,14 +55,23 @@ def read_peaks(path: PathLike, genome: Genome) -> Peaks:
         If a row is no interval inside a contig of the genome, or there is none.
     """
     lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
-    rows = []
+    rows, n_scores_0 = [], 0
     for row in read_rows(path):
         row.check_columns(3, "BED must have contig, start and end between tabs")
         contig, start, end = row.interval(lengths)
         strand = row.strand(5, unknown=".") if len(row.fields) > 5 else "."
         rows.append((genome.index(contig), start, end - start, strand == "-"))
+        n_scores_0 += len(row.fields) > 4 and row.fields[4].strip() == "0"
     if not rows:
         raise InputFormatError("there must be intervals (BED), but there are none", str(path))
+    if 0 < n_scores_0 < len(rows):
+        logger.warning(
+            "%s: %d of %d intervals have a score of 0, as decoys have in BED of sites; scores are "
+            "not read here: put negatives into a file of their own (--negatives)",
+            source_name(path),
+            n_scores_0,
+            len(rows),
+        )
     contigs, begins, sizes, strands = np.array(rows, dtype=np.int64).T.copy()
     return Peaks(source_name(path), contigs, begins, sizes, strands > 0)
 

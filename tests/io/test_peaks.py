@@ -70,6 +70,16 @@ def test_windows_are_the_letters_of_the_intervals(genome, write, window):
     assert (windows.task_names, set(windows.labels.tolist())) == (("x",), {-1})
 
 
+@pytest.mark.parametrize(("scores", "n"), [("900", 0), ("000", 0), ("090", 2)])
+def test_scores_of_0_beside_others_are_counted(genome, write, caplog, scores, n):
+    text = "".join(f"chr1\t{k}\t{k + 30}\tx\t{s}\t+\n" for k, s in enumerate(scores))
+    if scores == "900":
+        text = text.replace("\t0\t+", "\t5\t+")
+    assert len(read_peaks(write(text, "p.bed"), genome).begins) == 3
+    assert (f"{n} of 3 intervals have a score of 0" in caplog.text) == (n > 0)
+    assert ("score of 0" in caplog.text) == (n > 0)
+
+
 def test_bed_of_three_columns_is_on_the_plus_strand(genome, write):
     peaks = read_peaks(write("# made by hand\nchr1\t3\t9\ntrack x\nchr2\t0\t4\n", "p.bed"), genome)
     assert (peaks.begins.tolist(), peaks.lengths.tolist()) == ([3, 0], [6, 4])
