@@ -33,7 +33,7 @@ from seqmtl.features._base import (
     gram_by_features,
     score_by_blocks,
 )
-from seqmtl.features.kmer_views import MAX_K, split_hash
+from seqmtl.features.kmer_views import MAX_K, requested_bits, split_hash
 from seqmtl.sequences import Windows
 
 #: The default: spectra, and gapped k-mers with a larger weight.
@@ -287,13 +287,7 @@ class KmerCounts(FeatureDefinition):
         return ",".join([*map(str, views), *([] if bits is None else [f"hash:{bits}"])])
 
     def _requested_bits(self) -> int | None:
-        bits = split_hash(self.views)[1] if isinstance(self.views, str) else None
-        if bits is not None and self.hash_bits not in (None, bits):
-            raise ValueError(f"give the hash bits once, got {bits} and {self.hash_bits}")
-        bits = self.hash_bits if bits is None else bits
-        if bits is not None and not 1 <= bits <= 30:
-            raise ValueError(f"hash_bits must be from 1 to 30, got {bits}")
-        return None if bits is None else int(bits)
+        return requested_bits(self.views, self.hash_bits)
 
     def _layout(self) -> tuple[Patterns, int, int]:
         """Return the patterns, the number of features, and the bits of the hash or 0."""

@@ -278,6 +278,17 @@ def split_hash(text: str) -> tuple[str | None, int | None]:
     return ",".join(views) or None, int(bits[0])
 
 
+def requested_bits(views: object, hash_bits: int | None) -> int | None:
+    """Return the bits of the hash that a list of views, as text, or an argument asks for."""
+    bits = split_hash(views)[1] if isinstance(views, str) else None
+    if bits is not None and hash_bits not in (None, bits):
+        raise ValueError(f"give the hash bits once, got {bits} and {hash_bits}")
+    bits = hash_bits if bits is None else bits
+    if bits is not None and not 1 <= bits <= 30:
+        raise ValueError(f"hash_bits must be from 1 to 30, got {bits}")
+    return None if bits is None else int(bits)
+
+
 def parse_views(text: str) -> tuple[KmerView, ...]:
     """Parse a list of views.
 

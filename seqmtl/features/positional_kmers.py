@@ -39,6 +39,7 @@ from seqmtl.features.kmer_views import (
     format_views,
     lay_out,
     parse_views,
+    requested_bits,
     split_hash,
     table_levels,
 )
@@ -167,14 +168,7 @@ class PositionalKmers(FeatureDefinition):
         return self._bits(self.layout(length))
 
     def _requested_bits(self) -> int | None:
-        views = getattr(self, "views", None)
-        bits = split_hash(views)[1] if isinstance(views, str) else None
-        if bits is not None and self.hash_bits not in (None, bits):
-            raise ValueError(f"give the hash bits once, got {bits} and {self.hash_bits}")
-        bits = self.hash_bits if bits is None else bits
-        if bits is not None and not 1 <= bits <= 30:
-            raise ValueError(f"hash_bits must be from 1 to 30, got {bits}")
-        return None if bits is None else int(bits)
+        return requested_bits(getattr(self, "views", None), self.hash_bits)
 
     def _bits(self, layout: Layout) -> int:
         requested = self._requested_bits()

@@ -33,7 +33,7 @@ from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
 
-_LIKE_ORGANISM = ("species", "task")  # other names that are used for it
+_LIKE_ORGANISM = ("species", "task", "org", "taxon")  # other names that are used for it
 
 
 def read_windows(
