@@ -79,6 +79,7 @@ from seqmtl.splicing.rounds import (
     listed_lengths,
 )
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
+from seqmtl.training.solver import ONE_THREAD
 
 logger = logging.getLogger(__name__)
 
@@ -428,6 +429,7 @@ class SelfTraining:
         n = min(len(self.known_introns.donors), len(self.known_introns.acceptors))
         return n >= self._options.min_labelled_sites
 
+    @ONE_THREAD
     def train(self, on_round: Callable[[SelfTrainingRound], None]) -> None:
         """Train the site models on the calls, in rounds.
 
@@ -627,6 +629,7 @@ class SelfTraining:
         last = self.rounds[-1]
         return warnings_for(self.sample, last, self._prior, sum(last.n_p90) > 0)
 
+    @ONE_THREAD
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
         # the others are there by chance
