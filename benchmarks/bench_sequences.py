@@ -228,7 +228,7 @@ def main() -> None:
     parser.add_argument("--lsgkm", type=Path, metavar="FOLDER")
     parser.add_argument("--kernels", nargs="+", default=["2", "4"], help="-t of gkmtrain")
     parser.add_argument("--samples", type=int, default=200)
-    parser.add_argument("--folder", type=Path, default=Path("sequences"))
+    parser.add_argument("--folder", type=Path, default=Path("runs"))
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
     data, options = read(arguments.data, arguments.tasks), arguments.train.split()
