@@ -3,15 +3,21 @@
     python benchmarks/bench_sequences.py DATA.tsv.gz --json OUT.json
 
 DATA has the columns task (or organism), label, sequence, and split: train, test and maybe valid.
-Models are trained as `seqmtl train` does by default. The cut-off of the Matthews correlation (MCC)
-is the best one on valid; without such rows it is a score of 0. Differences from the model of the
-task alone are paired: both are computed on the same bootstrap samples of the test rows. CPU
-seconds and peak memory are those of the whole processes of the training, selection included.
+Models are trained as `seqmtl train` does by default. The Matthews correlation (MCC) is that of two
+cut-offs: the best one on valid (0 without such rows), and a score of 0, which is how GUE evaluates.
+Differences from the model of the task alone are paired: both are computed on the same bootstrap
+samples of the test rows. CPU seconds and peak memory are those of the whole processes of the
+training, selection included.
 
 `--distinct K` leaves out test rows that share a K-mer, on either strand, with a training row of
 the task. `--lsgkm FOLDER` also runs gkmtrain and gkmpredict, which are in this folder (github.com/
-Dongwon-Lee/lsgkm), with the kernels of `--kernels`. Models and scores stay in `--folder`, and are
-not made again.
+Dongwon-Lee/lsgkm), with the kernels of `--kernels`, such as "2" or "3 -c 10 -g 2". `--kebabs` runs
+KeBABS (R) on both strands, which chooses among kernels, such as "spectrumKernel(k=4:6)", and costs
+by its own cross-validation; its CPU seconds include scoring. Models and scores stay in `--folder`,
+and are not made again.
+
+`--planted N ...` first writes DATA: random sequences of 200 bases, N for the training of each task.
+Half are positives; half of the positives have TGACTCA, on either strand.
 """
 
 from __future__ import annotations
@@ -31,6 +37,7 @@ from numpy.typing import NDArray
 from seqmtl.evaluation.metrics import RankedScores
 
 QUICK = {"samples": 3, "distinct": 15}
+FIGURES = ("MCC", "MCC at 0", "AUROC")
 MIRROR = str.maketrans("ACGT", "TGCA")
 Array = NDArray[np.float64]
 Figures = tuple[float, float, float]  # CPU seconds, wall seconds and peak memory in MB
@@ -54,6 +61,21 @@ class Scored(NamedTuple):
 def simulate(folder: Path) -> dict[str, Any]:
     """Return simulated windows, and a folder of results."""
     return {"data": _toy.windows(folder)["data"], "folder": folder / "runs"}
+
+
+def plant(sizes: list[int], path: Path) -> None:
+    """Write random tasks with this many training sequences, and 1,000 for the test."""
+    rng, letters = np.random.default_rng(0), np.frombuffer(b"ACGT", np.uint8)
+    data: dict[str, list[Row]] = {}
+    for size in sizes:
+        rows = data.setdefault(f"{size} sequences", [])
+        for i, codes in enumerate(rng.integers(4, size=(size + 1000, 200))):
+            sequence = letters[codes].tobytes().decode("ascii")
+            if i % 4 == 0:
+                at, motif = rng.integers(194), ("TGACTCA", "TGAGTCA")[i // 4 % 2]
+                sequence = sequence[:at] + motif + sequence[at + 7 :]
+            rows.append(Row(-1 if i % 2 else 1, "train" if i < size else "test", sequence))
+    write_table(data, path)
 
 
 def read(path: str, tasks: list[str] | None) -> dict[str, list[Row]]:
@@ -120,8 +142,8 @@ def score_by_lsgkm(rows: list[Row], stem: Path, programs: Path, kernel: str) -> 
     paths = {name: stem.with_suffix(f".{name}.fa") for name in chosen}
     for name, indices in chosen.items():
         paths[name].write_text("".join(f">{i}\n{rows[i].sequence}\n" for i in indices))
-    train = [str(programs / "gkmtrain"), "-t", kernel, str(paths["pos"]), str(paths["neg"])]
-    figures = stored(stem.with_suffix(".json"), lambda: measure([*train, str(stem)]))
+    train = [programs / "gkmtrain", "-t", *kernel.split(), paths["pos"], paths["neg"], stem]
+    figures = stored(stem.with_suffix(".json"), lambda: measure([*map(str, train)]))
     scores = stem.with_suffix(".scores")
     if not scores.exists():
         words = [paths["new"], f"{stem}.model.txt", scores]
@@ -131,6 +153,16 @@ def score_by_lsgkm(rows: list[Row], stem: Path, programs: Path, kernel: str) -> 
         name, value = line.split("\t")
         values[int(name)] = float(value)
     return Scored(values, figures)
+
+
+def score_by_kebabs(rows: list[Row], stem: Path, kernels: str) -> Scored:
+    """Train KeBABS on a task, and score its rows but those of the training."""
+    table, scores = stem.with_suffix(".tsv"), stem.with_suffix(".scores")
+    write_table({"": rows}, table)
+    script = Path(__file__).with_name("kebabs.R")
+    words = ["Rscript", str(script), str(table), kernels, str(scores)]
+    figures = stored(stem.with_suffix(".json"), lambda: measure(words))
+    return Scored(np.loadtxt(scores), figures)
 
 
 def is_distinct(rows: list[Row], k: int) -> NDArray[np.bool_]:
@@ -171,14 +203,15 @@ def best_cut_off(labels: NDArray[np.bool_], scores: Array) -> float:
 
 
 def figures_of(labels: NDArray[np.bool_], scores: Array, cut_off: float, n: int) -> Array:
-    """Return MCC and AUROC of all rows, then of n bootstrap samples, each stratified by class."""
+    """Return FIGURES of all rows, then of n bootstrap samples, each stratified by class."""
     rng, weights, samples = np.random.default_rng(0), np.ones(labels.size), []
+    calls = [scores > value for value in (cut_off, 0)]
     for i in range(n + 1):
         for of_class in (labels, ~labels) if i else ():
             size = int(of_class.sum())
             weights[of_class] = rng.multinomial(size, np.full(size, 1 / size))
         auroc = RankedScores(labels, scores, weights).metrics()[0]
-        samples.append((correlation(labels, scores > cut_off, weights), auroc))
+        samples.append([*(correlation(labels, called, weights) for called in calls), auroc])
     return np.array(samples)
 
 
@@ -204,15 +237,15 @@ def as_row(
     CPU seconds of several models are added up; of the joint model they are those of all tasks.
     """
     known = [part for part in figures if part is not None]
-    is_compared = program != "alone"
+    columns: dict[str, float | str] = {}
+    for name, my, of_alone in zip(FIGURES, mine.T, alone.T, strict=True):
+        columns[name] = float(my[0])
+        columns[f"{name} difference"] = describe(my - of_alone) if program != "alone" else ""
     return {
         "task": task,
         "program": program,
         **n,
-        "MCC": float(mine[0, 0]),
-        "MCC difference": describe(mine[:, 0] - alone[:, 0]) if is_compared else "",
-        "AUROC": float(mine[0, 1]),
-        "AUROC difference": describe(mine[:, 1] - alone[:, 1]) if is_compared else "",
+        **columns,
         "CPU s": sum(part[0] for part in known) if known else "",
         "MB": max(part[2] for part in known) if known else "",
     }
@@ -222,15 +255,21 @@ def main() -> None:
     """Run the benchmark."""
     parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("data")
+    parser.add_argument("--planted", type=int, nargs="+", metavar="N")
     parser.add_argument("--tasks", nargs="+", help="default: all")
     parser.add_argument("--train", default="", help="options of seqmtl train, in one word")
     parser.add_argument("--distinct", type=int, metavar="K")
     parser.add_argument("--lsgkm", type=Path, metavar="FOLDER")
-    parser.add_argument("--kernels", nargs="+", default=["2", "4"], help="-t of gkmtrain")
+    parser.add_argument(
+        "--kernels", nargs="+", default=["2", "4"], help="-t of gkmtrain, with options"
+    )
+    parser.add_argument("--kebabs", nargs="+", metavar="KERNELS", default=())
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--folder", type=Path, default=Path("runs"))
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
+    if arguments.planted:
+        plant(arguments.planted, Path(arguments.data))
     data, options = read(arguments.data, arguments.tasks), arguments.train.split()
     programs: dict[str, dict[str, Scored]] = {"alone": {}}
     for task, rows in data.items():
@@ -242,9 +281,17 @@ def main() -> None:
         programs[f"LS-GKM -t {kernel}"] = {
             task: score_by_lsgkm(
                 rows,
-                arguments.folder / f"lsgkm{kernel}-{task.replace('.', '_')}",
+                arguments.folder / f"lsgkm{kernel.replace(' ', '')}-{task.replace('.', '_')}",
                 arguments.lsgkm,
                 kernel,
+            )
+            for task, rows in data.items()
+        }
+    for kernels in arguments.kebabs:
+        name = f"KeBABS {kernels.split('(')[0]}"
+        programs[name] = {
+            task: score_by_kebabs(
+                rows, arguments.folder / f"{name}-{task}".replace(".", "_"), kernels
             )
             for task, rows in data.items()
         }
