@@ -38,6 +38,8 @@ from seqmtl.sequences import Windows
 
 #: The default: spectra, and gapped k-mers with a larger weight.
 DEFAULT_COUNTS = "spectrum:1-6=0.4,gapped:9/7=0.6"
+#: The same of one strand.
+STRANDED_COUNTS = "spectrum:1-6:stranded=0.4,gapped:9/7:stranded=0.6"
 TRANSFORMS = ("sqrt", "binary", "counts")
 _LAST_PLACE = 1 << 30  # places of features are 32-bit numbers
 _HASH_BITS = 22  # as of positional k-mers

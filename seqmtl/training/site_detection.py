@@ -16,7 +16,7 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.grammar import EXACT_VIEWS
 from seqmtl.features.joint import JointFeatures
-from seqmtl.features.kmer_counts import KmerCounts
+from seqmtl.features.kmer_counts import STRANDED_COUNTS, KmerCounts
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.io.window_store import WindowStore
@@ -265,10 +265,15 @@ def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> 
     composition of true sites and decoys differs most, by the chi-squared statistic of the counts
     over five neighbouring bases, or the middle if no difference is significant.
     """
-    if site.letters or site.signal or site.offset != windows.shape[1] // 2:
+    if not _is_middle(site, windows):
         return site.offset
     best = _most_different(windows, y)
     return site.offset if best is None else best
+
+
+def _is_middle(site: Site, windows: Windows | WindowStore) -> bool:
+    """Return whether a site is only the middle base, without a consensus or a signal."""
+    return not site.letters and not site.signal and site.offset == windows.shape[1] // 2
 
 
 def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | None:
@@ -296,16 +301,18 @@ def anchor_features(
 ) -> tuple[list[FeatureDefinition], Site | None]:
     """Return the features for training on windows, and the site; None for numbers.
 
-    Without features, those of the default, or the kinds to choose from: if the site has no letters,
-    positional k-mers in bins, or exact ones alone; if there is no site, also k-mers anywhere, or
-    both. A site that is not given is detected by :func:`locate`; otherwise it is unknown, without
-    bases.
+    Without features, those of the default, or the kinds to choose from if the site has no letters:
+    positional k-mers in bins, and exact ones. If no site is given, or only the middle base stands
+    out, also k-mers anywhere, of both strands or of one, and each of these with each of the
+    others; if sequences differ in length, k-mers anywhere only. A site that is not given is
+    detected by :func:`locate`; otherwise it is unknown, without bases.
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return [features or Numeric()], site
+    anywhere: list[FeatureDefinition] = [KmerCounts(), KmerCounts(STRANDED_COUNTS)]
     if features is None and (site is None or not site.length) and differ_in_length(examples.data):
-        features = KmerCounts()
-        logger.info("the sequences differ in length: features without positions, %s", features)
+        logger.info("the sequences differ in length: features have no positions")
+        return anywhere, NO_SITE
     if features is not None and features.is_position_free:
         return [features], NO_SITE
     if site is None:
@@ -315,8 +322,9 @@ def anchor_features(
             site = Site(examples.data.shape[1] // 2, 0, "")
     kinds: list[FeatureDefinition] = [features or PositionalKmers()]
     if features is None and not site.letters and examples.data.shape[1] >= _MIN_LENGTH:
-        exact, anywhere = PositionalKmers(EXACT_VIEWS), KmerCounts()
-        kinds.append(exact)
-        kinds += [] if site.length else [anywhere, JointFeatures([exact, anywhere])]
+        kinds.append(PositionalKmers(EXACT_VIEWS))
+        if not site.length or (examples.data.site is None and _is_middle(site, examples.data)):
+            joint = [JointFeatures(pair) for pair in product(kinds, anywhere)]
+            kinds += [*anywhere, *joint]
     offset, n_tasks = find_anchor(examples.data, examples.y, site), len(examples.names)
     return [kind.anchored(offset, n_tasks) for kind in kinds], site

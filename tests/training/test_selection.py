@@ -11,7 +11,7 @@ from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, We
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training import selection
+from seqmtl.training import selection, site_detection
 from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
 from seqmtl.training.fit import train
 from seqmtl.training.selection import SearchSpace, select
@@ -222,38 +222,54 @@ class TestKinds:
     """With no site in sight, held-out labels tell where the signal is."""
 
     @staticmethod
-    def _windows(place):
+    def _windows(place, *, both_strands=True, middle="ACGT", lengths=(60,)):
         rng = np.random.default_rng(3)
         y = np.where(np.arange(240) % 2 == 0, 1, -1)
         letters = rng.choice(list("ACGT"), (240, 60))
         for row, label in zip(letters, y, strict=True):
             if label > 0:
                 start = place(rng)
-                mirror = rng.random() < 0.5 and place(rng) != start
+                mirror = both_strands and rng.random() < 0.5 and place(rng) != start
                 row[start : start + 7] = list("GAGTCAT" if mirror else "ATGACTC")
-        return Windows.from_strings(["".join(row) for row in letters], labels=y)
+                row[28:33] = rng.choice(list(middle), 5)
+        strings = ["".join(row)[: lengths[i % len(lengths)]] for i, row in enumerate(letters)]
+        return Windows.from_strings(strings, labels=y, pad=len(lengths) > 1)
 
-    def _chosen(self, place):
-        windows = self._windows(place)
+    @staticmethod
+    def _model(windows):
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        model, _ = train(examples, SearchSpace.of_sharing(("one",)))
-        return model
+        return train(examples, SearchSpace.of_sharing(("one",)))[0]
+
+    def _chosen(self, place, **options):
+        return self._model(self._windows(place, **options))
 
     def test_a_motif_anywhere_on_either_strand(self):
         model = self._chosen(lambda rng: rng.integers(53))
         assert model.features.is_position_free
+        assert not model.features.is_stranded
         assert model.site.length == 0
+
+    @pytest.mark.parametrize("lengths", [(60,), (54, 57, 60)])
+    def test_a_motif_anywhere_on_one_strand(self, lengths):
+        model = self._chosen(lambda rng: rng.integers(47), both_strands=False, lengths=lengths)
+        assert model.features.is_position_free
+        assert model.features.is_stranded
+
+    def test_a_motif_anywhere_with_other_letters_in_the_middle(self):
+        """The site in the middle is a guess."""
+        place, middle = (lambda rng: rng.choice([rng.integers(20), 34 + rng.integers(19)])), "AACG"
+        windows = self._windows(place, middle=middle)
+        assert site_detection.locate(windows, windows.labels)[0].length == 1
+        assert self._model(windows).has_sliding
+        given = Windows.from_strings(windows.sequences(), labels=windows.labels, site=30)
+        assert not self._model(given).has_sliding
 
     def test_a_motif_at_one_base(self):
         model = self._chosen(lambda rng: 41)
         assert not model.features.is_position_free
 
     def test_sequences_of_different_lengths(self):
-        windows = self._windows(lambda rng: 41)
-        strings = [text[: 50 + i % 11] for i, text in enumerate(windows.sequences())]
-        padded = Windows.from_strings(strings, labels=windows.labels, pad=True)
-        examples = Examples.of(padded.with_tasks(["one"] * len(padded)))
-        model, _ = train(examples, SearchSpace.of_sharing(("one",)))
+        model = self._chosen(lambda rng: 41, lengths=tuple(range(50, 61)))
         assert model.features.is_position_free
 
     def test_given_features_are_kept(self):
