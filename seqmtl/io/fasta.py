@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -129,8 +129,12 @@ def scan_fasta(
             has_sequence = False
             if not text.endswith(b"\n") and b"\r" in text.strip():
                 header.refuse("lines must end in LF or CRLF, but these end in CR; convert the file")
+            if unique_names and name in names:
+                header.refuse(
+                    "the name of a record must be unique in the file, but it is repeated; "
+                    "rename or remove one of them"
+                )
             if unique_names and name:
-                _check_unique(header, name, names)
                 names.add(name)
             yield header
         elif header is None:
@@ -195,15 +199,6 @@ def _check_sequence(header: Header | None, has_sequence: bool) -> None:
     if header is not None and not has_sequence:
         header.refuse(
             "the record has a header but no sequence; remove it or download the file again"
-        )
-
-
-def _check_unique(header: Header, name: str, names: Container[str]) -> None:
-    if name in names:
-        header.refuse(
-            "the name of a record must be unique in the file, but it is repeated; "
-            "rename or remove one of them",
-            name=name,
         )
 
 
@@ -302,14 +297,15 @@ def read_fasta_windows(
     Returns
     -------
     Windows
-        Names are the first words of the headers, or the 1-based numbers of the records if the
-        headers begin with a ``key=value``. The task is ``"task"`` if no organism is given.
+        Names are the first words of the headers, which may be repeated, or the 1-based numbers of
+        the records if the headers begin with a ``key=value``. The task is ``"task"`` if no
+        organism is given.
 
     Raises
     ------
     InputFormatError
-        If the file is not FASTA (see :func:`scan_fasta`), names are repeated, labels are missing
-        or invalid, lengths or sites differ, or two names of organisms mean the same one.
+        If the file is not FASTA (see :func:`scan_fasta`), labels are missing or invalid, lengths
+        or sites differ, or two names of organisms mean the same one.
     MemoryLimitError
         If the padded sequences do not fit into memory.
     """
@@ -318,14 +314,13 @@ def read_fasta_windows(
             f"window must be 1 or more, got {window}; leave it out for whole sequences"
         )
     column = LabelColumn(source_name(path))
-    rows: dict[str, tuple[int, str | None]] = {}
+    names, labels, organisms = list[str](), list[int](), list[str | None]()
     codes = bytearray()
     first = None
     sites = list[int | None]()
     lengths = list[int]()
     for header, sequence in _records(path):
         name, values = parse_header(header)
-        _check_unique(header, name, rows)
         base_of_site = _site_of(values, sequence.size, header, name) if site is None else site
         if (
             base is not None
@@ -358,20 +353,20 @@ def read_fasta_windows(
                 "negatives in another file (--negatives)",
                 name=name,
             )
-        sign = 0 if label is None else column.parse(label, header.line)
-        rows[name] = sign, organism or values.get("organism")
-    labels, organisms = zip(*rows.values(), strict=True)
-    task_names, task_ids = _tasks(organisms, list(rows))
+        names.append(name)
+        labels.append(0 if label is None else column.parse(label, header.line))
+        organisms.append(organism or values.get("organism"))
+    task_names, task_ids = _tasks(organisms, names)
     length = window if window and pad else max(lengths)
-    longest = f"{source_name(path)}, record {[*rows][int(np.argmax(lengths))]!r}"
+    longest = f"{source_name(path)}, record {names[int(np.argmax(lengths))]!r}"
     return Windows(
         pad_codes(codes, np.array(lengths, dtype=np.int64), length, longest),
-        np.arange(len(rows), dtype=np.int64) * length,
+        np.arange(len(names), dtype=np.int64) * length,
         length,
         labels=np.array(labels, dtype=np.int8),
         task_ids=task_ids,
         task_names=task_names,
-        names=list(rows),
+        names=names,
         site=sites[0],
         is_padded=min(lengths) < length,
     )

@@ -26,6 +26,8 @@ LABEL_RULE = "label must be 1, -1 or 0"
 _NO_ROWS = (b"track", b"browser")
 _STARTS_OF_NO_ROWS = b"#tb \t\v\f"
 _MAX_LETTERS = 60
+_SIMILAR = 0.5  # similarity of names; that of seq and sequence is 0.55
+_MIN_SEQUENCE = 6  # letters by which a field is a sequence and no name of a column
 _MAX_NAMES = int(np.iinfo(np.int16).max)
 
 
@@ -391,9 +393,11 @@ def _column_hint(required: str, names: list[str]) -> str:
         return "this looks like BED; give its genome (--reference), too"
     if names[0].startswith(">"):
         return "this looks like FASTA, not a table"
+    if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):
+        return "this looks like a row; write a header above it"
     if len(names) == 1 and any(mark in names[0] for mark in ",; "):
         return "separate the columns by tabs"
-    if close := get_close_matches(required, lowered, n=1):
+    if close := get_close_matches(required, lowered, n=1, cutoff=_SIMILAR):
         return f"rename {lowered[close[0]]!r} to {required!r}"
     return f"add a column named {required!r}"
 

@@ -295,6 +295,8 @@ BAD = [
     (table([]), "it has only a header", None),
     (table(header=("organism", "label", "seq")), "'sequence', got 'organism', 'label', 'seq'", 1),
     (table(header=("organism", "Label", "sequence")), "rename 'Label' to 'label'", 1),
+    (table(header=("organism", "label", "seq")), "rename 'seq' to 'sequence'", 1),
+    ("ACGTAC,1\nTTGTAC,0\n", "looks like a row; write a header above it", 1),
     (table(header=("species", "label", "sequence")), "'organism', got 'species'; rename it", None),
     (table(header=("Organisms", "label", "sequence")), "got 'Organisms'; rename it", None),
     (table().replace("\t", ";"), "separate the columns by tabs", 1),
