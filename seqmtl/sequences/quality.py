@@ -14,6 +14,8 @@ from seqmtl.sequences.windows import Windows
 #: which to warn; plain choices.
 MAX_COPIES = 0.5
 MAX_PER_SITE = 100
+#: AUROC of the length alone from which to warn; a plain choice.
+MAX_BY_LENGTH = 0.9
 
 _ROWS = 1 << 16
 
@@ -129,12 +131,47 @@ def short_windows(windows: Windows, k: int) -> list[str]:
     k : int
         Bases, 1 or more.
     """
-    names: list[str] = []
+    is_short = _lengths(windows) < k
+    return windows[np.flatnonzero(is_short)].names.tolist() if is_short.any() else []
+
+
+def length_warnings(windows: Windows) -> list[str]:
+    """Describe organisms whose positives and negatives are told apart by their length alone.
+
+    Parameters
+    ----------
+    windows : Windows
+        Labelled windows, padded with N at their end.
+    """
+    lengths, uneven = _lengths(windows), []
+    for t, name in enumerate(windows.task_names):
+        positive, negative = (
+            lengths[(windows.task_ids == t) & (windows.labels * sign > 0)] for sign in (1, -1)
+        )
+        if not positive.size or not negative.size:
+            continue
+        negative.sort()
+        n_shorter = np.searchsorted(negative, positive)
+        n_not_longer = np.searchsorted(negative, positive, "right")
+        auroc = float((n_shorter + n_not_longer).mean()) / (2 * negative.size)
+        if max(auroc, 1.0 - auroc) >= MAX_BY_LENGTH:
+            uneven.append(f"{name} (medians {np.median(positive):g} and {np.median(negative):g})")
+    if not uneven:
+        return []
+    return [
+        f"positives and negatives are told apart by their length alone: {', '.join(uneven)}; cut "
+        "them to one length, or take negatives of the lengths of the positives"
+    ]
+
+
+def _lengths(windows: Windows) -> NDArray[np.int64]:
+    """Return the bases of every window, not counting N at its end."""
+    lengths = np.zeros(len(windows), dtype=np.int64)
     for first in range(0, len(windows), _ROWS):
-        part = windows[first : first + _ROWS]
-        rows = np.flatnonzero((part.matrix()[:, k - 1 :] == OTHER).all(axis=1))
-        names += part[rows].names.tolist() if rows.size else []
-    return names
+        is_base = windows[first : first + _ROWS].matrix()[:, ::-1] != OTHER
+        n_bases = windows.length - is_base.argmax(axis=1)
+        lengths[first : first + _ROWS] = np.where(is_base.any(axis=1), n_bases, 0)
+    return lengths
 
 
 def _hash(windows: Windows) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:

@@ -24,7 +24,12 @@ from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
-from seqmtl.sequences.quality import WindowChecker, short_windows, window_warnings
+from seqmtl.sequences.quality import (
+    WindowChecker,
+    length_warnings,
+    short_windows,
+    window_warnings,
+)
 from seqmtl.sequences.windows import UNNAMED, pad_windows
 from seqmtl.training.site_detection import check_no_site, find_in_shorter, find_misplaced
 
@@ -402,6 +407,7 @@ class ExampleSource:
         if features is not None and features.is_position_free:
             span = features.span(windows.length)
             self._check_lengths(short_windows(windows, span), len(windows), span)
+            self.log_faults(length_warnings(windows))
         else:
             self.log_faults(find_misplaced(windows))
         return windows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqmtl.sequences import Windows
-from seqmtl.sequences.quality import WindowChecker, window_warnings
+from seqmtl.sequences.quality import WindowChecker, length_warnings, window_warnings
 
 
 def _random(n, length=21, seed=0):
@@ -64,3 +64,21 @@ def test_training_says_so_and_goes_on(write, tmp_path, seqmtl):
     data = write("organism\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
     shown = seqmtl(f"train {data} --selection none -C 0.1 --site 10 -q -o {tmp_path}/m.seqmtl").err
     assert "w.tsv: windows that occur with both labels: 1 of yeast" in shown
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "is_told_apart"),
+    [
+        ([30, 31, 32], [60, 60, 60], True),
+        ([60] * 9 + [20], [20] * 9 + [20], True),  # 95 of 100 pairs, ties count half
+        ([60] * 7 + [20] * 3, [20] * 10, False),  # 85 of 100
+        ([30, 60], [60, 30], False),
+    ],
+)
+def test_classes_of_different_lengths(positive, negative, is_told_apart):
+    text, lengths = _random(1, 60)[0], positive + negative
+    labels = [1] * len(positive) + [-1] * len(negative)
+    windows = Windows.from_strings([text[:n] for n in lengths], labels=labels, pad=True)
+    medians = f"medians {np.median(positive):g} and {np.median(negative):g}"
+    found = length_warnings(windows)
+    assert [medians in fault for fault in found] == [True] * is_told_apart
