@@ -31,7 +31,6 @@ from seqmtl.features._base import (
     add_by_blocks,
     empty_block,
     gram_by_features,
-    score_by_blocks,
 )
 from seqmtl.features.kmer_views import MAX_K, requested_bits, split_hash
 from seqmtl.sequences import Windows
@@ -41,7 +40,6 @@ DEFAULT_COUNTS = "spectrum:1-6=0.4,gapped:9/7=0.6"
 #: The same of one strand.
 STRANDED_COUNTS = "spectrum:1-6:stranded=0.4,gapped:9/7:stranded=0.6"
 TRANSFORMS = ("sqrt", "binary", "counts")
-_LAST_PLACE = 1 << 30  # places of features are 32-bit numbers
 _HASH_BITS = 22  # as of positional k-mers
 _MAX_LISTED = 12  # letters: 16 million k-mers
 _SUM_BITS = 60  # of sums in whole units
@@ -228,6 +226,29 @@ def lay_out_patterns(views: Sequence[CountView]) -> tuple[Patterns, int]:
     return Patterns(extent, begins, view_of, strands_of, shifts, masks), offset
 
 
+def values_of_counts(
+    views: Sequence[CountView], length: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the weights of views, and s(n) and s(n)**2 for the counts n of windows.
+
+    Two more k-mers than in a window may be counted, while the next ones enter.
+    """
+    n = np.arange(2 * length + 3, dtype=np.float64)
+    by_transform = {"sqrt": np.sqrt(n), "binary": np.minimum(n, 1.0), "counts": n}
+    values = np.array([by_transform[view.transform] for view in views])
+    weights = np.array([view.weight for view in views])
+    return weights, values, np.rint(values**2).astype(np.int64)
+
+
+def in_units(w: NDArray[Any], patterns: Patterns, length: int) -> tuple[NDArray[np.float64], float]:
+    """Return weights in units of their sums, which are then whole numbers, and the unit."""
+    # the sum of a view is at most the largest weight times the number of its k-mers
+    n_kmers = 2 * length * int(np.bincount(patterns.view).max())
+    largest = float(np.abs(w).max()) * n_kmers or 1.0
+    unit = float(2.0 ** (np.ceil(np.log2(largest)) - _SUM_BITS))
+    return np.asarray(w, dtype=np.float64) / unit, unit
+
+
 class KmerCounts(FeatureDefinition):
     """Counts of the k-mers of DNA windows, wherever they are; windows may differ in length.
 
@@ -352,35 +373,21 @@ class KmerCounts(FeatureDefinition):
         if not out.size:
             return out
         patterns, _, bits = self._layout()
-        # the sum of a view is at most the largest weight times the number of its k-mers
-        n_kmers = 2 * length * int(np.bincount(patterns.view).max())
-        largest = float(np.abs(w).max()) * n_kmers or 1.0
-        unit = 2.0 ** (np.ceil(np.log2(largest)) - _SUM_BITS)
+        scaled, unit = in_units(w, patterns, length)
         slide_windows(
             np.ascontiguousarray(codes),
             is_reverse,
             length,
             int(patterns.extent.max()),
             patterns,
-            self._values(length),
             bits,
-            np.asarray(w, dtype=np.float64) / unit,
-            unit,
+            values_of_counts(self.count_views(), length),
+            scaled,
             np.zeros(_n_counts(patterns, bits), np.int32),
             out,
         )
+        out *= unit
         return out[::-1] if is_reverse else out
-
-    def _values(
-        self, length: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the weights of the views, and s(n) and s(n)**2 for all counts n of windows."""
-        views = self.count_views()
-        n = np.arange(2 * length + 2, dtype=np.float64)
-        by_transform = {"sqrt": np.sqrt(n), "binary": np.minimum(n, 1.0), "counts": n}
-        values = np.array([by_transform[view.transform] for view in views])
-        weights = np.array([view.weight for view in views])
-        return weights, values, np.rint(values**2).astype(np.int64)
 
     def base_parts(self, windows: Windows, w: NDArray[Any]) -> NDArray[np.float64]:
         """Return the part of each base in <w, phi(x)>, shape (n, length), in reading direction.
@@ -395,8 +402,9 @@ class KmerCounts(FeatureDefinition):
         for row, letters in zip(reads, _letters(patterns), strict=True):
             row[letters] = True
         out = np.zeros((len(windows), windows.length))
-        share_weights(*self._of_windows(windows, w), reads, out)
-        return out
+        arguments, unit = self._of_windows(windows, w)
+        share_weights(*arguments, reads, out)
+        return unit * out
 
     def substitutions(self, windows: Windows, w: NDArray[Any]) -> NDArray[np.float64]:
         """Return the change of <w, phi(x)> with each letter at each base.
@@ -412,13 +420,15 @@ class KmerCounts(FeatureDefinition):
         from seqmtl.features.kmer_loops import substitute_letters
 
         out = np.zeros((len(windows), windows.length, 4))
-        substitute_letters(*self._of_windows(windows, w), out)
-        return out
+        arguments, unit = self._of_windows(windows, w)
+        substitute_letters(*arguments, out)
+        return unit * out
 
-    def _of_windows(self, windows: Windows, w: NDArray[Any]) -> tuple[Any, ...]:
-        """Return what loops over windows take: windows, patterns, weights, counts of 0."""
+    def _of_windows(self, windows: Windows, w: NDArray[Any]) -> tuple[tuple[Any, ...], float]:
+        """Return the arguments that loops over windows begin with, and the unit of their sums."""
         patterns, _, bits = self._layout()
-        return (
+        scaled, unit = in_units(w, patterns, windows.length)
+        arguments = (
             windows.codes,
             windows.starts,
             windows.is_reverse,
@@ -426,11 +436,12 @@ class KmerCounts(FeatureDefinition):
             np.arange(len(windows)),
             int(patterns.extent.max()),
             patterns,
-            self._values(windows.length),
             bits,
-            np.asarray(w, dtype=np.float64),
+            values_of_counts(self.count_views(), windows.length),
+            scaled,
             np.zeros(_n_counts(patterns, bits), np.int32),
         )
+        return arguments, unit
 
     def kmers(self, w: NDArray[Any]) -> Iterator[KmerFeature]:
         """Yield all k-mers of at most 12 letters with their weights, pattern by pattern.
@@ -500,9 +511,9 @@ class CountRows(Rows):
         self.patterns, self.n_features, self.hash_bits = patterns, n_features, hash_bits
         self.windows, self.n_rows = windows, len(windows)
         self.span = int(patterns.extent.max())
-        self._weights = np.array([view.weight for view in views])
+        self._values = values_of_counts(views, windows.length)
         transforms = np.array([TRANSFORMS.index(view.transform) for view in views])
-        self._views = self._weights, transforms
+        self._views = self._values[0], transforms
         self._shortest = np.array([view.k_min for view in views])
         n_kmers = np.maximum(windows.length - patterns.extent + 1, 0)
         n_kmers = np.where(patterns.strands == _BOTH_STRANDS, 2 * n_kmers, n_kmers)
@@ -519,14 +530,16 @@ class CountRows(Rows):
         """Compute the features of the given windows."""
         from seqmtl.features.kmer_loops import count_rows
 
-        scratch = getattr(self._of_thread, "scratch", None)
-        if scratch is None or scratch[1][0] > _LAST_PLACE:
-            scratch = np.zeros(self._n_counts, np.int32), np.ones(1, np.int64)
-            self._of_thread.scratch = scratch
         block = empty_block(rows.size, self.row_size, dtype)
         of_windows = (*self._where, rows, self.span)
-        count_rows(*of_windows, self.patterns, self._views, self.hash_bits, scratch, block)
+        count_rows(*of_windows, self.patterns, self._views, self.hash_bits, self._counts(), block)
         return block
+
+    def _counts(self) -> NDArray[np.int32]:
+        """Return the counters of this thread, all 0."""
+        if not hasattr(self._of_thread, "counts"):
+            self._of_thread.counts = np.zeros(self._n_counts, np.int32)
+        return self._of_thread.counts
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row, shape (n_rows,): the weights of its views."""
@@ -539,14 +552,27 @@ class CountRows(Rows):
             clean_lengths(codes, starts, length, rows, self.span, longest)
 
         each_part(compute, np.arange(self.n_rows))
-        return np.asarray((longest[:, None] >= self._shortest) @ self._weights, dtype=np.float64)
+        return np.asarray((longest[:, None] >= self._shortest) @ self._views[0], dtype=np.float64)
 
     def scores(
         self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
         """Return the inner product of row i with ``W[:, columns[i]]``, for i in rows or all."""
+        from seqmtl.features.kmer_loops import score_counts
+
         chosen = np.arange(self.n_rows) if rows is None else rows
-        return score_by_blocks(self, chosen, W, columns)
+        of_rows, out = np.asarray(columns)[chosen], np.zeros(self.n_rows)
+        for column in np.unique(of_rows):
+            scaled, unit = in_units(W[:, column], self.patterns, self.windows.length)
+
+            def score(part: NDArray[np.int64], scaled: NDArray[np.float64] = scaled) -> None:
+                of_windows = (*self._where, part, self.span, self.patterns, self.hash_bits)
+                score_counts(*of_windows, self._values, scaled, self._counts(), out)
+
+            part = chosen[of_rows == column]
+            each_part(score, part)
+            out[part] *= unit
+        return out
 
     def accumulate(
         self,

@@ -331,84 +331,140 @@ def _complements(code, span, other):
 
 
 @njit
+def _read_window(codes, start, is_reverse, length, span, code, clean, other):
+    """Compute the codes of the next span letters on both strands, and the clean lengths."""
+    load_codes(codes, start, is_reverse, length, span, code, clean)
+    _complements(code, span, other)
+
+
+@njit
+def _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers):
+    """List the k-mers of a pattern at the first n bases, -1 for none; return one row a strand.
+
+    On both strands, a pattern that is its own mirror image lists the smaller of a k-mer and its
+    reverse complement; another lists its k-mers on either strand, which are those of its mirror
+    image on the other.
+    """
+    size, strands = patterns[0][p], patterns[3][p]
+    shifts, masks = patterns[4][p], patterns[5][p]
+    _read_letters(code, n, 2 * (span - size), shifts, masks, kmers[0])
+    if strands > 0:
+        _read_letters(other, n, 0, shifts, masks, kmers[1])
+    if strands == 1:
+        for l in range(n):
+            kmers[0, l] = min(kmers[0, l], kmers[1, l])
+    listed = kmers[: 2 if strands == 2 else 1]
+    for strand in range(listed.shape[0]):
+        for l in range(n):
+            kmer = listed[strand, l]
+            if n_bits > 0:
+                kmer = hash_index(p, kmer, n_bits)
+            listed[strand, l] = kmer if clean[l] >= size else -1
+    return listed
+
+
+@njit
+def _change_count(kmer, step, w, value, square, counts):
+    """Count a k-mer in (step 1) or out (-1), unless it is -1; return how sums change.
+
+    They are the sums over all k-mers u of w_u s(n_u), in whole units, and of s(n_u)**2.
+    """
+    if kmer < 0:
+        return np.int64(0), np.int64(0)
+    u = np.uint64(kmer)  # unsigned indices need no check of their sign
+    n, m = np.uint64(counts[u]), np.uint64(counts[u] + step)
+    counts[u] += step
+    return np.int64(w[u] * value[m]) - np.int64(w[u] * value[n]), square[m] - square[n]
+
+
+@njit
+def _change_counts(kmers, first, last, step, w, value, square, counts):
+    """Count the k-mers of the bases from first to last; return how sums change."""
+    total = norm = np.int64(0)
+    for strand in range(kmers.shape[0]):
+        for l in range(first, last):
+            change = _change_count(kmers[strand, l], step, w, value, square, counts)
+            total, norm = total + change[0], norm + change[1]
+    return total, norm
+
+
+@njit
+def _shift_counts(kmers, first, last, step, counts):
+    """Count k-mers as :func:`_change_counts` does, without the sums."""
+    for strand in range(kmers.shape[0]):
+        for l in range(first, last):
+            if kmers[strand, l] >= 0:
+                counts[np.uint64(kmers[strand, l])] += step
+
+
+@njit
+def _ends_view(p, view):
+    """Return whether a pattern is the last one of its view."""
+    return p + 1 == view.size or view[p + 1] != view[p]
+
+
+@njit
+def _scale(total, weight, norm):
+    """Return a sum over the k-mers of a view, divided by their norm, times the root weight."""
+    return total * np.sqrt(weight / norm) if norm > 0 else 0.0
+
+
+@njit
 def count_rows(
-    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, scratch, block
+    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, counts, block
 ):
     """Write the k-mers of the given windows, wherever they are, to the block.
 
-    A pattern says which letters are read, in runs without a gap. On both strands, a pattern that is
-    its own mirror image counts the smaller of a k-mer and its reverse complement; another counts
-    its k-mers on either strand, which are those of its mirror image on the other. The values of a
-    view are divided by their norm.
-
-    ``places`` has the last feature that a k-mer of the same code became, of all those that were
-    listed in this call and, as ``n_listed`` counts, in those before.
+    A pattern says which letters are read, in runs without a gap. The values of a view are divided
+    by their norm. ``counts`` is 0 before and after.
     """
-    extent, offset, view, strands, shifts, masks = patterns
+    extent, offset, view, _, _, _ = patterns
     weight, transform = views
-    places, n_listed = scratch
-    listed_before = n_listed[0]
     indptr, indices, values, _, _, _ = block
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     other = np.empty(length, np.int64)
     kmers = np.empty((2, length), np.int64)
-    one = values.dtype.type(1)
     q = 0
     for r in range(rows.size):
         i = rows[r]
-        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
-        _complements(code, span, other)
+        _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
         indptr[r] = q
-        first, n_kmers, square = q, 0, 0.0
+        first, n_kmers = q, 0
         for p in range(extent.size):
-            first_of_pattern, n = q, length - extent[p] + 1
-            n_strands = 2 if strands[p] == 2 else 1
-            down = 2 * (span - extent[p])
-            _read_letters(code, n, down, shifts[p], masks[p], kmers[0])
-            if strands[p] > 0:
-                _read_letters(other, n, 0, shifts[p], masks[p], kmers[1])
-            if strands[p] == 1:
+            v, n, first_index = view[p], max(0, length - extent[p] + 1), np.uint64(offset[p])
+            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
+            _shift_counts(listed, 0, n, 1, counts)
+            for strand in range(listed.shape[0]):
                 for l in range(n):
-                    kmers[0, l] = min(kmers[0, l], kmers[1, l])
-            for strand in range(n_strands):
-                for l in range(n):
-                    if clean[l] < extent[p]:
+                    if listed[strand, l] < 0:
                         continue
+                    u = np.uint64(listed[strand, l])
                     n_kmers += 1
-                    u = np.uint64(kmers[strand, l])
-                    if n_bits > 0:
-                        u = np.uint64(hash_index(p, kmers[strand, l], n_bits))
-                    place = places[u] - listed_before
-                    if place >= first_of_pattern:
-                        values[np.uint64(place)] += one
-                    else:
-                        places[u] = q + listed_before
-                        indices[np.uint64(q)], values[np.uint64(q)] = u, one
+                    if counts[u] > 0:  # else it is written already
+                        indices[np.uint64(q)], values[np.uint64(q)] = u + first_index, counts[u]
+                        counts[u] = 0
                         q += 1
-            for m in range(first_of_pattern, q):
-                indices[m] += offset[p]
-            if p + 1 < extent.size and view[p + 1] == view[p]:
+            if not _ends_view(p, view):
                 continue
-            if transform[view[p]] == 0:
-                square = n_kmers
-            elif transform[view[p]] == 1:
-                square = q - first
+            square = 0.0
+            if transform[v] == 0:
+                square += n_kmers
+            elif transform[v] == 1:
+                square += q - first
             else:
-                square = 0.0
                 for m in range(first, q):
                     square += values[m] * values[m]
-            factor = np.sqrt(weight[view[p]] / square) if square > 0.0 else 0.0
+            factor = _scale(1.0, weight[v], square)
             for m in range(first, q):
-                if transform[view[p]] == 0:
+                if transform[v] == 0:
                     values[m] = factor * np.sqrt(values[m])
-                elif transform[view[p]] == 1:
+                elif transform[v] == 1:
                     values[m] = factor
                 else:
                     values[m] *= factor
             first, n_kmers = q, 0
     indptr[rows.size] = q
-    n_listed[0] = listed_before + q
 
 
 @njit
@@ -422,33 +478,43 @@ def clean_lengths(codes, starts, length, rows, span, longest):
         longest[i] = min(best, span)
 
 
-@njit
-def _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers):
-    """List the k-mers of a pattern at the first n bases, and of the other strand; -1: none."""
-    size, strands = patterns[0][p], patterns[3][p]
-    shifts, masks = patterns[4][p], patterns[5][p]
-    _read_letters(code, n, 2 * (span - size), shifts, masks, kmers[0])
-    if strands > 0:
-        _read_letters(other, n, 0, shifts, masks, kmers[1])
-    for l in range(n):
-        if strands == 1:
-            kmers[0, l] = min(kmers[0, l], kmers[1, l])
-        for strand in range(2):
-            if clean[l] < size or (strand == 1 and strands < 2):
-                kmers[strand, l] = -1
-            elif n_bits > 0:
-                kmers[strand, l] = hash_index(p, kmers[strand, l], n_bits)
+# The following loops take ``scaled``, the weights w in units of their sums, which are whole numbers
+# of units: exact, and the same in any order. ``counts`` is 0 before and after.
 
 
 @njit
-def slide_windows(
-    codes, is_reverse, length, span, patterns, views, n_bits, scaled, unit, counts, out
+def score_counts(
+    codes, starts, is_reverse, length, rows, span, patterns, n_bits, views, scaled, counts, out
 ):
-    """Add to out[i] the score of the window at base i of a sequence, without an intercept.
+    """Set out[i] to the score of each window in units, without an intercept."""
+    extent, offset, view, _, _, _ = patterns
+    weight, values, squares = views
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    other = np.empty(length, np.int64)
+    kmers = np.empty((2, length), np.int64)
+    for i in rows:
+        _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
+        out[i] = 0.0
+        total = norm = np.int64(0)
+        for p in range(extent.size):
+            v, n = view[p], max(0, length - extent[p] + 1)
+            w, value, square = scaled[offset[p] :], values[v], squares[v]
+            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
+            change = _change_counts(listed, 0, n, 1, w, value, square, counts)
+            total, norm = total + change[0], norm + change[1]
+            _shift_counts(listed, 0, n, -1, counts)
+            if _ends_view(p, view):
+                out[i] += _scale(total, weight[v], norm)
+                total = norm = np.int64(0)
+
+
+@njit
+def slide_windows(codes, is_reverse, length, span, patterns, n_bits, views, scaled, counts, out):
+    """Add to out[i] the score of the window at base i of a sequence in units.
 
     From one window to the next, a k-mer of each pattern leaves and another one enters. Either
-    changes two terms w_u s(n_u), in whole units: sums are exact, and the same in every sequence.
-    ``scaled`` has the weights w in units, and ``counts`` is 0 before and after.
+    changes two terms w_u s(n_u).
     """
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
@@ -456,60 +522,55 @@ def slide_windows(
     code = np.empty(codes.size, np.int64)
     clean = np.empty(codes.size, np.int64)
     other = np.empty(codes.size, np.int64)
-    load_codes(codes, 0, is_reverse, codes.size, span, code, clean)
-    _complements(code, span, other)
+    _read_window(codes, 0, is_reverse, codes.size, span, code, clean, other)
     kmers = np.empty((2, codes.size), np.int64)
     totals = np.zeros(n_windows, np.int64)
     norms = np.zeros(n_windows, np.int64)
     for p in range(extent.size):
-        v, base = view[p], offset[p]
+        v = view[p]
+        w, value, square = scaled[offset[p] :], values[v], squares[v]
         n_here = length - extent[p]  # bases from the first k-mer of a window to the last
-        n_kmers = n_windows + n_here if n_here >= 0 else 0
-        _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
-        # unsigned indices need no check for negative values
-        weights, value, square = scaled[base:], values[v], squares[v]
+        n = n_windows + n_here if n_here >= 0 else 0
+        listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
         total = norm = np.int64(0)
-        for l in range(n_kmers):
+        for l in range(n):
             first = l - n_here  # base of the window with this last k-mer
-            for which in range(2):
-                kmer = kmers[which, l]
-                if kmer >= 0:
-                    u = np.uint64(kmer)
-                    n, w = np.uint64(counts[u]), weights[u]
-                    m = n + np.uint64(1)
-                    total += np.int64(w * value[m]) - np.int64(w * value[n])
-                    norm += square[m] - square[n]
-                    counts[u] = m
-                kmer = kmers[which, first - 1] if first > 0 else np.int64(-1)
-                if kmer >= 0:
-                    u = np.uint64(kmer)
-                    n, w = np.uint64(counts[u]), weights[u]
-                    m = n - np.uint64(1)
-                    total += np.int64(w * value[m]) - np.int64(w * value[n])
-                    norm += square[m] - square[n]
-                    counts[u] = m
+            for strand in range(listed.shape[0]):
+                change = _change_count(listed[strand, l], 1, w, value, square, counts)
+                total, norm = total + change[0], norm + change[1]
+                if first > 0:
+                    change = _change_count(listed[strand, first - 1], -1, w, value, square, counts)
+                    total, norm = total + change[0], norm + change[1]
             if first >= 0:
                 totals[first] += total
                 norms[first] += norm
-        for l in range(n_kmers):
-            for which in range(2):
-                if kmers[which, l] >= 0:
-                    counts[kmers[which, l]] = 0
-        if p + 1 == extent.size or view[p + 1] != v:
+        _shift_counts(listed, n_windows - 1 if n > 0 else 0, n, -1, counts)  # of the last window
+        if _ends_view(p, view):
             for i in range(n_windows):
-                if norms[i] > 0:
-                    out[i] += unit * totals[i] * np.sqrt(weight[v] / norms[i])
+                out[i] += _scale(totals[i], weight[v], norms[i])
                 totals[i] = norms[i] = 0
 
 
 @njit
 def share_weights(
-    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, w, counts, reads, out
+    codes,
+    starts,
+    is_reverse,
+    length,
+    rows,
+    span,
+    patterns,
+    n_bits,
+    views,
+    scaled,
+    counts,
+    reads,
+    out,
 ):
-    """Add to out[r, l] the part of base l in the score of each window, in reading direction.
+    """Add to out[r, l] the part of base l in the score of each window, in units.
 
-    The term of a k-mer is shared by its occurrences, and by their letters: ``reads[p, j]`` tells
-    whether pattern p has a letter at base j. ``counts`` is 0 before and after.
+    Bases are in reading direction. The term of a k-mer is shared by its occurrences, and by their
+    letters: ``reads[p, j]`` tells whether pattern p has a letter at base j.
     """
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
@@ -520,38 +581,27 @@ def share_weights(
     parts = np.zeros(length)
     for r in range(rows.size):
         i = rows[r]
-        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
-        _complements(code, span, other)
+        _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
         norm = np.int64(0)
         for p in range(extent.size):
-            v, base, size = view[p], offset[p], extent[p]
-            n_kmers = max(0, length - size + 1)
-            _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
-            for l in range(n_kmers):
-                for which in range(2):
-                    u = kmers[which, l]
-                    if u >= 0:
-                        norm += squares[v, counts[u] + 1] - squares[v, counts[u]]
-                        counts[u] += 1
-            n_letters = 0
-            for j in range(size):
-                n_letters += reads[p, j]
-            for l in range(n_kmers):
-                for which in range(2):
-                    u = kmers[which, l]
+            v, size = view[p], extent[p]
+            w, value, square = scaled[offset[p] :], values[v], squares[v]
+            n = max(0, length - size + 1)
+            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
+            norm += _change_counts(listed, 0, n, 1, w, value, square, counts)[1]
+            n_letters = reads[p].sum()
+            for strand in range(listed.shape[0]):
+                for l in range(n):
+                    u = listed[strand, l]
                     if u < 0:
                         continue
-                    n = counts[u]
-                    part = w[base + u] * values[v, n] / (n * n_letters)
+                    part = w[u] * value[counts[u]] / (counts[u] * n_letters)
                     for j in range(size):
                         if reads[p, j]:
-                            parts[l + (size - 1 - j if which == 1 else j)] += part
-            for l in range(n_kmers):
-                for which in range(2):
-                    if kmers[which, l] >= 0:
-                        counts[kmers[which, l]] = 0
-            if p + 1 == extent.size or view[p + 1] != v:
-                factor = np.sqrt(weight[v] / norm) if norm > 0 else 0.0
+                            parts[l + (size - 1 - j if strand == 1 else j)] += part
+            _shift_counts(listed, 0, n, -1, counts)
+            if _ends_view(p, view):
+                factor = _scale(1.0, weight[v], norm)
                 for l in range(length):
                     out[r, l] += factor * parts[l]
                     parts[l] = 0.0
@@ -560,11 +610,11 @@ def share_weights(
 
 @njit
 def substitute_letters(
-    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, w, counts, out
+    codes, starts, is_reverse, length, rows, span, patterns, n_bits, views, scaled, counts, out
 ):
-    """Add to out[r, l, a] the change of the score with letter a at base l, in reading direction.
+    """Add to out[r, l, a] the change of the score with letter a at base l, in units.
 
-    Only the k-mers that cover the base change. ``counts`` is 0 before and after.
+    Bases are in reading direction. Only the k-mers that cover the base change.
     """
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
@@ -579,83 +629,58 @@ def substitute_letters(
     near_clean = np.empty(2 * span, np.int64)
     near_other = np.empty(2 * span, np.int64)
     near_kmers = np.empty((2, 2 * span), np.int64)
-    totals = np.zeros((length, 4))
+    totals = np.zeros((length, 4), np.int64)
     norms = np.zeros((length, 4), np.int64)
     for r in range(rows.size):
         i = rows[r]
         for l in range(length):
             letter = codes[starts[i] + (length - 1 - l if is_reverse[i] else l)]
             letters[l] = 3 - letter if is_reverse[i] and letter < 4 else letter
-        load_codes(letters, 0, False, length, span, code, clean)
-        _complements(code, span, other)
-        total, norm = 0.0, np.int64(0)
+        _read_window(letters, 0, False, length, span, code, clean, other)
+        total = norm = np.int64(0)
         for p in range(extent.size):
-            v, base, size = view[p], offset[p], extent[p]
-            n_kmers = max(0, length - size + 1)
-            _list_kmers(code, clean, other, n_kmers, span, p, patterns, n_bits, kmers)
-            for l in range(n_kmers):
-                for which in range(2):
-                    u = kmers[which, l]
-                    if u >= 0:
-                        n = counts[u]
-                        total += w[base + u] * (values[v, n + 1] - values[v, n])
-                        norm += squares[v, n + 1] - squares[v, n]
-                        counts[u] = n + 1
+            v, size = view[p], extent[p]
+            w, value, square = scaled[offset[p] :], values[v], squares[v]
+            n = max(0, length - size + 1)
+            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
+            change = _change_counts(listed, 0, n, 1, w, value, square, counts)
+            total, norm = total + change[0], norm + change[1]
             for l in range(length):
                 begin, end = max(0, l - size + 1), min(length, l + size)
-                n_near = end - begin - size + 1  # k-mers that cover base l
+                n_bases, n_near = end - begin, end - begin - size + 1  # k-mers that cover base l
                 if n_near <= 0:
                     continue
-                n_bases = end - begin
+                last = begin + n_near
                 for a in range(4):
                     if a == letters[l]:
                         continue
-                    for j in range(n_bases):
-                        near[j] = letters[begin + j]
+                    near[:n_bases] = letters[begin:end]
                     near[l - begin] = a
-                    load_codes(near, 0, False, n_bases, span, near_code, near_clean)
-                    _complements(near_code[:n_bases], span, near_other)
-                    _list_kmers(
+                    _read_window(
+                        near, 0, False, n_bases, span, near_code[:n_bases], near_clean, near_other
+                    )
+                    others = _list_kmers(
                         near_code, near_clean, near_other, n_near, span, p, patterns, n_bits,
                         near_kmers,
                     )  # fmt: skip
-                    for j in range(n_near):
-                        for which in range(2):
-                            u = kmers[which, begin + j]
-                            if u >= 0:
-                                n = counts[u]
-                                totals[l, a] += w[base + u] * (values[v, n - 1] - values[v, n])
-                                norms[l, a] += squares[v, n - 1] - squares[v, n]
-                                counts[u] = n - 1
-                    for j in range(n_near):
-                        for which in range(2):
-                            u = near_kmers[which, j]
-                            if u >= 0:
-                                n = counts[u]
-                                totals[l, a] += w[base + u] * (values[v, n + 1] - values[v, n])
-                                norms[l, a] += squares[v, n + 1] - squares[v, n]
-                                counts[u] = n + 1
-                    for j in range(n_near):
-                        for which in range(2):
-                            if near_kmers[which, j] >= 0:
-                                counts[near_kmers[which, j]] -= 1
-                            if kmers[which, begin + j] >= 0:
-                                counts[kmers[which, begin + j]] += 1
-            for l in range(n_kmers):
-                for which in range(2):
-                    if kmers[which, l] >= 0:
-                        counts[kmers[which, l]] = 0
-            if p + 1 == extent.size or view[p + 1] != v:
-                before = total * np.sqrt(weight[v] / norm) if norm > 0 else 0.0
+                    change = _change_counts(listed, begin, last, -1, w, value, square, counts)
+                    totals[l, a] += change[0]
+                    norms[l, a] += change[1]
+                    change = _change_counts(others, 0, n_near, 1, w, value, square, counts)
+                    totals[l, a] += change[0]
+                    norms[l, a] += change[1]
+                    _shift_counts(others, 0, n_near, -1, counts)
+                    _shift_counts(listed, begin, last, 1, counts)
+            _shift_counts(listed, 0, n, -1, counts)
+            if _ends_view(p, view):
+                before = _scale(total, weight[v], norm)
                 for l in range(length):
                     for a in range(4):
                         if a != letters[l]:
-                            n = norm + norms[l, a]
-                            after = total + totals[l, a]
-                            after = after * np.sqrt(weight[v] / n) if n > 0 else 0.0
+                            after = _scale(total + totals[l, a], weight[v], norm + norms[l, a])
                             out[r, l, a] += after - before
-                        totals[l, a], norms[l, a] = 0.0, 0
-                total, norm = 0.0, np.int64(0)
+                        totals[l, a] = norms[l, a] = 0
+                total = norm = np.int64(0)
 
 
 @njit
