@@ -14,8 +14,8 @@ from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
-_FREQUENT = 0.1  # share of rows above which a dense product is about as fast as lists of rows
-_DENSE = 1 << 26  # numbers in the dense matrix at most: the most frequent features
+_FREQUENT = 0.05  # share of rows above which a dense product is faster than lists of rows
+_DENSE = 1 << 24  # numbers in a dense matrix at most
 
 
 class FeatureDefinition:
@@ -248,7 +248,7 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
     Frequent features are multiplied as a dense matrix. For each rare feature, all pairs of the
     rows that have it are visited.
     """
-    from seqmtl.features.row_loops import gram_lower
+    from seqmtl.features.row_loops import copy_frequent, gram_lower
 
     block = rows.block(chosen, dtype)
     n_entries = int(block.indptr[-1])
@@ -257,18 +257,18 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
         block = block._replace(indices=indices.astype(np.int32))
     columns = np.bincount(block.indices[:n_entries])
     frequent = np.flatnonzero(columns > _FREQUENT * chosen.size)
-    n_dense = max(_DENSE // max(chosen.size, 1), 1)
-    if frequent.size > n_dense:
-        frequent = frequent[np.argpartition(columns[frequent], -n_dense)[-n_dense:]]
     columns[frequent] = 0
     n_listed = int(columns.sum())
     columns = np.cumsum(columns) - columns
     columns[frequent] = -1 - np.arange(frequent.size)
-    dense = np.zeros((chosen.size, frequent.size), dtype=dtype)
     out = np.zeros((chosen.size, chosen.size), dtype=dtype)
     lists = (np.empty(n_listed, dtype=np.int32), np.empty(n_listed, dtype=dtype))
-    gram_lower(block, columns, dense, columns.copy(), *lists, out)
-    out += dense @ dense.T
+    gram_lower(block, columns, columns.copy(), *lists, out)
+    n_columns = max(_DENSE // max(chosen.size, 1), 1)
+    for first in range(0, frequent.size, n_columns):
+        dense = np.zeros((chosen.size, min(n_columns, frequent.size - first)), dtype=dtype)
+        copy_frequent(block, columns, first, dense)
+        out += dense @ dense.T
     return out
 
 

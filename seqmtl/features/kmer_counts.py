@@ -498,7 +498,7 @@ class KmerCounts(FeatureDefinition):
 class CountRows(Rows):
     """K-mer counts of given windows; see :class:`seqmtl.core.rows.Rows`."""
 
-    scoring_cost = 0.5
+    scoring_cost = 0.3
 
     def __init__(
         self,

@@ -74,20 +74,17 @@ def add_rows(block, tasks, amount, K, W):
 
 
 @njit
-def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
-    """Add the rare features' part of the kernel matrix to out; copy frequent features to dense.
+def gram_lower(block, columns, ends, rows_of, values_of, out):
+    """Add the part of the rare features to the lower triangle of the kernel matrix.
 
-    A feature with columns[f] < 0 is frequent: its values go to column -1 - columns[f] of dense.
-    The rows with a rare feature are listed in rows_of and values_of from columns[f] to ends[f],
-    which is initially columns[f].
+    Those with columns[f] < 0 are frequent, see :func:`copy_frequent`. The rows with a rare feature
+    are listed in rows_of and values_of from columns[f] to ends[f], which is initially columns[f].
     """
     indptr, indices, values, _, _, _ = block
     for i in range(out.shape[0]):
         for p in range(indptr[i], indptr[i + 1]):
             f = np.int64(indices[p])
-            if columns[f] < 0:
-                dense[i, -1 - columns[f]] += values[p]
-            else:
+            if columns[f] >= 0:
                 rows_of[ends[f]] = i
                 values_of[ends[f]] = values[p]
                 ends[f] += 1
@@ -97,6 +94,17 @@ def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
             if columns[f] >= 0:
                 for q in range(columns[f], ends[f]):  # rows up to i that have the feature
                     row[rows_of[q]] += values[p] * values_of[q]
+
+
+@njit
+def copy_frequent(block, columns, first, dense):
+    """Add feature f with columns[f] = -1 - c to column c - first of dense, where there is one."""
+    indptr, indices, values, _, _, _ = block
+    for i in range(dense.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            c = -1 - columns[indices[p]] - first
+            if 0 <= c < dense.shape[1]:
+                dense[i, c] += values[p]
 
 
 @njit
