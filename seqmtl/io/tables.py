@@ -234,7 +234,6 @@ class _TableReader:
         if organism is None and "organism" not in self._columns:
             self._check_no_organisms()
             self._organism = UNNAMED
-            logger.info("%s has no column organism: all rows are of one", self._source)
         self._blocks = (part for rows in blocks for part in rows.split(n))
         self._labels = LabelColumn(self._source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
@@ -279,6 +278,8 @@ class _TableReader:
         lengths = columns.pop("lengths", np.empty(0, dtype=np.int64))
         if self._pad and self._window is None:
             self._length = int(lengths.max(initial=0))
+        if self._organism == UNNAMED and first_row == 0:
+            logger.info("%s has no column organism: all rows are of one", self._source)
         logger.info(
             "%s: kept %d of %d rows, %s%d bases each",
             self._source,
