@@ -215,7 +215,7 @@ def _choose_kind(
 ) -> FeatureDefinition:
     """Return the kind of features by which a sample is classified best, with all tasks alike.
 
-    The first is taken unless another is better by a standard error.
+    It is the first that is not worse than the best by a standard error.
     """
     if len(kinds) < 2:
         return kinds[0]
@@ -233,11 +233,18 @@ def _choose_kind(
     likelihoods.n_all = len(kinds)
     names = {f"kind of features: {kind}": partial(judge, kind) for kind in kinds}
     values = likelihoods.score(names)
-    best = _best(values)
+    best = _first_good(values)
     for kind, value in zip(kinds, values, strict=True):
         logger.info("%s: held-out log-likelihood %.4f", kind, value.mean())
     logger.info("features of the model: %s", kinds[best])
     return kinds[best]
+
+
+def _first_good(values: Sequence[Array]) -> int:
+    """Return the first candidate that is not worse than the best by a standard error."""
+    best = max(values, key=np.sum)
+    losses = [best - value for value in values]
+    return next(i for i, x in enumerate(losses) if x.sum() <= x.std() * x.size**0.5)
 
 
 def _best(values: Sequence[Array]) -> int:

@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 #: Of windows whose features do not depend on the position.
 NO_SITE = Site(0, 0, "")
 _MIDDLE = "the middle, where true sites and decoys differ most"
+#: K-mers anywhere that take a quarter of the time of the default ones.
+_SHORT = "spectrum:1-6"
 _MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
@@ -301,11 +303,12 @@ def anchor_features(
 ) -> tuple[list[FeatureDefinition], Site | None]:
     """Return the features for training on windows, and the site; None for numbers.
 
-    Without features, those of the default, or the kinds to choose from if the site has no letters:
-    positional k-mers in bins, and exact ones. If no site is given, or only the middle base stands
-    out, also k-mers anywhere, of both strands or of one, and each of these with each of the
-    others; if sequences differ in length, k-mers anywhere only. A site that is not given is
-    detected by :func:`locate`; otherwise it is unknown, without bases.
+    Without features, those of the default, or the kinds to choose from if the site has no letters,
+    the fastest first: positional k-mers in bins, and exact ones. If no site is given, or only the
+    middle base stands out, also each of these with short k-mers anywhere; k-mers anywhere, of both
+    strands or of one; and each of the first two with these. If sequences differ in length, they are
+    k-mers anywhere only. A site that is not given is detected by :func:`locate`; otherwise it is
+    unknown, without bases.
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return [features or Numeric()], site
@@ -324,7 +327,8 @@ def anchor_features(
     if features is None and not site.letters and examples.data.shape[1] >= _MIN_LENGTH:
         kinds.append(PositionalKmers(EXACT_VIEWS))
         if not site.length or (examples.data.site is None and _is_middle(site, examples.data)):
+            short = [JointFeatures([kind, KmerCounts(_SHORT)]) for kind in kinds]
             joint = [JointFeatures(pair) for pair in product(kinds, anywhere)]
-            kinds += [*anywhere, *joint]
+            kinds += [*short, *anywhere, *joint]
     offset, n_tasks = find_anchor(examples.data, examples.y, site), len(examples.names)
     return [kind.anchored(offset, n_tasks) for kind in kinds], site

@@ -279,6 +279,12 @@ class TestKinds:
         model, _ = train(examples, SearchSpace.of_sharing(("one",)), features=features)
         assert str(model.features) == "wd:3"
 
+    @pytest.mark.parametrize("order", [((0, 1), (0, 1, 3)), ((0, 1, 3), (0, 1))])
+    def test_the_first_of_the_kinds_that_are_not_clearly_worse_than_the_best(self, order):
+        kinds = [_Columns(columns) for columns in ((3,), *order)]
+        plan = select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES), kinds, Settings())
+        assert plan.features.columns == order[0]
+
     def test_kinds_are_counted_with_the_other_candidates(self):
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
