@@ -13,7 +13,7 @@ fit <- function(...) {
 }
 set.seed(1)
 kernels <- eval(parse(text=words[2]))
-grid <- modelSelResult(fit(kernel=kernels, cost=c(0.1, 1, 10, 100), cross=5))
+grid <- modelSelResult(fit(kernel=kernels, cost=c(0.1, 1, 10), cross=5))
 print(grid)
 model <- fit(kernel=grid@selGridRow, cost=grid@selGridCol$cost)
 scores <- numeric(nrow(rows))
