@@ -222,10 +222,10 @@ class TestKinds:
     """With no site in sight, held-out labels tell where the signal is."""
 
     @staticmethod
-    def _windows(place, *, both_strands=True, middle="ACGT", lengths=(60,)):
+    def _windows(place, *, both_strands=True, middle="ACGT", lengths=(60,), n=240):
         rng = np.random.default_rng(3)
-        y = np.where(np.arange(240) % 2 == 0, 1, -1)
-        letters = rng.choice(list("ACGT"), (240, 60))
+        y = np.where(np.arange(n) % 2 == 0, 1, -1)
+        letters = rng.choice(list("ACGT"), (n, 60))
         for row, label in zip(letters, y, strict=True):
             if label > 0:
                 start = place(rng)
@@ -251,7 +251,9 @@ class TestKinds:
 
     @pytest.mark.parametrize("lengths", [(60,), (54, 57, 60)])
     def test_a_motif_anywhere_on_one_strand(self, lengths):
-        model = self._chosen(lambda rng: rng.integers(47), both_strands=False, lengths=lengths)
+        model = self._chosen(
+            lambda rng: rng.integers(47), both_strands=False, lengths=lengths, n=600
+        )
         assert model.features.is_position_free
         assert model.features.is_stranded
 
