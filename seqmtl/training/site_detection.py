@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 NO_SITE = Site(0, 0, "")
 _MIDDLE = "the middle, where true sites and decoys differ most"
 #: K-mers anywhere that take a quarter of the time of the default ones.
-_SHORT = "spectrum:1-6"
+_SHORT, _SHORT_STRANDED = "spectrum:1-6", "spectrum:1-6:stranded"
 _MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
@@ -306,9 +306,10 @@ def anchor_features(
     Without features, those of the default, or the kinds to choose from if the site has no letters,
     the fastest first: positional k-mers in bins, and exact ones. If no site is given, or only the
     middle base stands out, also each of these with short k-mers anywhere; k-mers anywhere, of both
-    strands or of one; and each of the first two with these. If sequences differ in length, they are
-    k-mers anywhere only. A site that is not given is detected by :func:`locate`; otherwise it is
-    unknown, without bases.
+    strands or of one; and each of the first two with these. If letters are shared that are of no
+    known signal, such as those of poly(A) sites, they are positional k-mers in bins, alone or with
+    short ones anywhere. If sequences differ in length, they are k-mers anywhere only. A site that
+    is not given is detected by :func:`locate`; otherwise it is unknown, without bases.
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return [features or Numeric()], site
@@ -324,9 +325,12 @@ def anchor_features(
         except SeqmtlError:
             site = Site(examples.data.shape[1] // 2, 0, "")
     kinds: list[FeatureDefinition] = [features or PositionalKmers()]
+    is_found = examples.data.site is None
+    if features is None and is_found and site.letters and site.kind == "site":
+        kinds.append(JointFeatures([kinds[0], KmerCounts(_SHORT_STRANDED)]))
     if features is None and not site.letters and examples.data.shape[1] >= _MIN_LENGTH:
         kinds.append(PositionalKmers(EXACT_VIEWS))
-        if not site.length or (examples.data.site is None and _is_middle(site, examples.data)):
+        if not site.length or (is_found and _is_middle(site, examples.data)):
             short = [JointFeatures([kind, KmerCounts(_SHORT)]) for kind in kinds]
             joint = [JointFeatures(pair) for pair in product(kinds, anywhere)]
             kinds += [*short, *anywhere, *joint]

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
+from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
@@ -256,6 +257,15 @@ class TestKinds:
         )
         assert model.features.is_position_free
         assert model.features.is_stranded
+
+    @pytest.mark.parametrize(("word", "is_joint"), [("TA", True), ("GT", False)])
+    def test_a_motif_anywhere_around_letters_that_all_windows_share(self, word, is_joint):
+        """Letters of a known signal, such as GT, are a splice site: features are positional."""
+        windows = self._windows(lambda rng: rng.integers(20), both_strands=False, n=400)
+        strings = [text[:28] + word + text[28 + len(word) :] for text in windows.sequences()]
+        model = self._model(Windows.from_strings(strings, labels=windows.labels))
+        assert model.site.letters == word
+        assert isinstance(model.features, JointFeatures) == is_joint
 
     def test_a_motif_anywhere_with_other_letters_in_the_middle(self):
         """The site in the middle is a guess."""
