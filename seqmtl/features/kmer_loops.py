@@ -1,4 +1,7 @@
-"""Compiled loops over k-mers in bins of positions: list k-mers, fold weights, score windows.
+"""Compiled loops over k-mers: list them, fold weights, score windows.
+
+Those of :mod:`seqmtl.features.positional_rows` are in bins of positions, and come first; those of
+:mod:`seqmtl.features.kmer_counts` are counted wherever they are.
 
 The code of a k-mer is its base-4 number, A, C, G, T = 0 to 3, first letter most significant: CGT is
 27. A shift by 2 bits removes the last letter, 27 >> 2 = 6 for CG. So the code of the next S letters
