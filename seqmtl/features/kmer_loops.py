@@ -334,6 +334,13 @@ def _complements(code, span, other):
 
 
 @njit
+def _space(length):
+    """Return space for codes, clean lengths, codes of the other strand, and k-mers of both."""
+    numbers = np.empty((5, length), np.int64)
+    return numbers[0], numbers[1], numbers[2], numbers[3:]
+
+
+@njit
 def _read_window(codes, start, is_reverse, length, span, code, clean, other):
     """Compute the codes of the next span letters on both strands, and the clean lengths."""
     load_codes(codes, start, is_reverse, length, span, code, clean)
@@ -424,10 +431,7 @@ def count_rows(
     extent, offset, view, _, _, _ = patterns
     weight, transform = views
     indptr, indices, values, _, _, _ = block
-    code = np.empty(length, np.int64)
-    clean = np.empty(length, np.int64)
-    other = np.empty(length, np.int64)
-    kmers = np.empty((2, length), np.int64)
+    code, clean, other, kmers = _space(length)
     q = 0
     for r in range(rows.size):
         i = rows[r]
@@ -492,10 +496,7 @@ def score_counts(
     """Set out[i] to the score of each window in units, without an intercept."""
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
-    code = np.empty(length, np.int64)
-    clean = np.empty(length, np.int64)
-    other = np.empty(length, np.int64)
-    kmers = np.empty((2, length), np.int64)
+    code, clean, other, kmers = _space(length)
     for i in rows:
         _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
         out[i] = 0.0
@@ -522,11 +523,8 @@ def slide_windows(codes, is_reverse, length, span, patterns, n_bits, views, scal
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
     n_windows = codes.size - length + 1
-    code = np.empty(codes.size, np.int64)
-    clean = np.empty(codes.size, np.int64)
-    other = np.empty(codes.size, np.int64)
+    code, clean, other, kmers = _space(codes.size)
     _read_window(codes, 0, is_reverse, codes.size, span, code, clean, other)
-    kmers = np.empty((2, codes.size), np.int64)
     totals = np.zeros(n_windows, np.int64)
     norms = np.zeros(n_windows, np.int64)
     for p in range(extent.size):
@@ -577,10 +575,7 @@ def share_weights(
     """
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
-    code = np.empty(length, np.int64)
-    clean = np.empty(length, np.int64)
-    other = np.empty(length, np.int64)
-    kmers = np.empty((2, length), np.int64)
+    code, clean, other, kmers = _space(length)
     parts = np.zeros(length)
     for r in range(rows.size):
         i = rows[r]
@@ -621,17 +616,11 @@ def substitute_letters(
     """
     extent, offset, view, _, _, _ = patterns
     weight, values, squares = views
-    code = np.empty(length, np.int64)
-    clean = np.empty(length, np.int64)
-    other = np.empty(length, np.int64)
-    kmers = np.empty((2, length), np.int64)
+    code, clean, other, kmers = _space(length)
     # the bases around a substitution
     letters = np.empty(length, codes.dtype)
     near = np.empty(2 * span, codes.dtype)
-    near_code = np.empty(2 * span, np.int64)
-    near_clean = np.empty(2 * span, np.int64)
-    near_other = np.empty(2 * span, np.int64)
-    near_kmers = np.empty((2, 2 * span), np.int64)
+    near_code, near_clean, near_other, near_kmers = _space(2 * span)
     totals = np.zeros((length, 4), np.int64)
     norms = np.zeros((length, 4), np.int64)
     for r in range(rows.size):

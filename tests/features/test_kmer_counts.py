@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, WeightedDegree
+from seqmtl.features import _base
 from seqmtl.features.joint import features_from_dict, parse_features
 from seqmtl.sequences import Windows
 
@@ -86,6 +87,32 @@ def test_features_give_the_kernel(views, strings):
     assert_allclose(rows.squared_norms(), np.diagonal(expected), atol=1e-6)
     every = np.arange(len(strings))
     assert_allclose(np.tril(rows.gram(every, np.float64)), np.tril(expected), atol=1e-6)
+    for j in every:  # the weights of a column are the features of a string
+        scores = rows.scores(X.T.toarray(), np.full(every.size, j))
+        assert_allclose(scores, [of_string[j] for of_string in expected], atol=1e-6)
+
+
+@pytest.mark.parametrize("words", ["", ":stranded", ":binary", ":counts"])
+def test_scores_of_some_rows_by_hashed_weights(words):
+    rng = np.random.default_rng(0)
+    strings = ["".join(row) for row in rng.choice(list("ACGTACGTN"), (30, 40))]
+    features = KmerCounts(f"spectrum:1-5{words},gapped:6/4{words}=0.3,hash:9")
+    rows, X = features.bind(Windows.from_strings(strings)), features.transform(strings)
+    W, columns = rng.normal(size=(X.shape[1], 3)), rng.integers(3, size=30)
+    chosen = np.arange(3, 30, 2)
+    expected = np.zeros(30)
+    expected[chosen] = (X @ W)[chosen, columns[chosen]]
+    assert_allclose(rows.scores(W, columns, chosen), expected, atol=1e-5)
+
+
+def test_frequent_features_are_multiplied_in_parts(monkeypatch):
+    rng = np.random.default_rng(0)
+    strings = ["".join(row) for row in rng.choice(list("ACGT"), (20, 60))]
+    features = KmerCounts("spectrum:1-3")
+    X = features.transform(strings).astype(float)
+    monkeypatch.setattr(_base, "_DENSE", 20 * 7)  # 7 of the 42 features at a time
+    G = features.bind(Windows.from_strings(strings)).gram(np.arange(20), np.float64)
+    assert_allclose(np.tril(G), np.tril((X @ X.T).toarray()), atol=1e-6)
 
 
 def test_a_window_and_its_reverse_complement_are_one():
