@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
@@ -26,6 +27,8 @@ from seqmtl.io.tsv import LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, OTHER
 from seqmtl.sequences.windows import UNNAMED, name_table, pad_codes
+
+logger = logging.getLogger(__name__)
 
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
@@ -317,6 +320,7 @@ def read_fasta_windows(
     names, labels, organisms = list[str](), list[int](), list[str | None]()
     codes = bytearray()
     first = None
+    records = set[int]()
     sites = list[int | None]()
     lengths = list[int]()
     for header, sequence in _records(path):
@@ -354,8 +358,10 @@ def read_fasta_windows(
                 name=name,
             )
         names.append(name)
+        records.add(hash((name, sequence.tobytes())))
         labels.append(0 if label is None else column.parse(label, header.line))
         organisms.append(organism or values.get("organism"))
+    _warn_of_copies(len(names) - len(records), len(names), source_name(path))
     task_names, task_ids = _tasks(organisms, names)
     length = window if window and pad else max(lengths)
     longest = f"{source_name(path)}, record {names[int(np.argmax(lengths))]!r}"
@@ -404,6 +410,17 @@ def _refuse_site(
         f"the site must be {rule}, got {got}; correct the headers, or take another window",
         name=name,
     )
+
+
+def _warn_of_copies(n_copies: int, n: int, source: str) -> None:
+    if n_copies:
+        logger.warning(
+            "%s: %d of %d records have the name and the sequence of an earlier one; was a file "
+            "joined with itself? Remove them",
+            source,
+            n_copies,
+            n,
+        )
 
 
 def _check_length(

@@ -137,7 +137,7 @@ def test_an_organism_that_is_given_comes_before_the_headers(write):
     assert windows_of(windows) == [("a", "ant", 1, "AC"), ("b", "ant", 0, "GT")]
 
 
-def test_names_may_be_repeated(write):
+def test_names_may_be_repeated(write, caplog):
     """Peak callers name all summits of a peak alike."""
     windows = read_fasta_windows(write(">a label=1\nAC\n>b label=-1\nGT\n>a label=-1\nCC\n"))
     assert windows_of(windows) == [
@@ -145,6 +145,13 @@ def test_names_may_be_repeated(write):
         ("b", "task", -1, "GT"),
         ("a", "task", -1, "CC"),
     ]
+    assert not caplog.messages
+
+
+def test_records_that_are_repeated_are_counted(write, caplog):
+    text = ">a label=1\nAC\n>b label=-1\nAC\n"
+    assert len(read_fasta_windows(write(text + ">c label=1\nGT\n" + text))) == 5
+    assert "2 of 5 records have the name and the sequence of an earlier one" in caplog.text
 
 
 def test_window_takes_the_centre(write):
