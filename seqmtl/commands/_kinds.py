@@ -168,6 +168,7 @@ def names_list(value: object) -> tuple[str, ...]:
 
 def named_path(value: object) -> tuple[str, str]:
     """Take ORGANISM=FILE, or the two of them."""
+    _check_slash(value)
     name, path = name_and_path(value)
     if not (name and path):
         refuse("", "ORGANISM=FILE", value)
@@ -176,6 +177,7 @@ def named_path(value: object) -> tuple[str, str]:
 
 def data_file(value: object) -> str:
     """Take FILE or ORGANISM=FILE, or the two of them."""
+    _check_slash(value)
     name, path = name_and_path(value)
     if name == "" or not path:
         refuse("", "FILE or ORGANISM=FILE", value)
@@ -183,12 +185,28 @@ def data_file(value: object) -> str:
 
 
 def name_and_path(value: object) -> tuple[str | None, str]:
-    """Return the parts of ORGANISM=FILE or FILE; an organism has no slash in its name."""
+    """Return the parts of ORGANISM=FILE or FILE; an organism has no slash in its name.
+
+    A text that is the path of a file as a whole, and not after the ``=``, is a path.
+    """
     if not isinstance(value, (str, os.PathLike)):
         name, path = cast("tuple[str | None, str]", value)
         return name, path
-    name, mark, path = os.fspath(value).partition("=")
-    return (name, path) if mark and os.sep not in name else (None, os.fspath(value))
+    whole = os.fspath(value)
+    name, mark, path = whole.partition("=")
+    is_path = os.path.exists(whole) and not os.path.exists(path)
+    return (name, path) if mark and os.sep not in name and not is_path else (None, whole)
+
+
+def _check_slash(value: object) -> None:
+    """Refuse ORGANISM=FILE with a slash in the organism: it would be taken for a path."""
+    if isinstance(value, str) and not os.path.exists(value):
+        name, _, path = value.partition("=")
+        if os.sep in name and (path == "-" or os.path.exists(path)):
+            raise ValueError(
+                f"must be ORGANISM=FILE with an organism without a slash, got {value!r}; write "
+                f"{name.replace(os.sep, '_')}={path}"
+            )
 
 
 def dask_address(value: object) -> str:

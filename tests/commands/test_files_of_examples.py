@@ -180,6 +180,10 @@ BAD = {
     f"empty.csv {FREE}": "empty.csv:3: sequence must not be empty",
     f"odd.csv {FREE}": "odd.csv:2: sequence must be of IUPAC nucleotide letters, got 'E'",
     f"=ant.csv {FREE}": "DATA must be FILE or ORGANISM=FILE, got '=ant.csv'",
+    f"K562/CTCF=ant.csv {FREE}": "organism without a slash, got 'K562/CTCF=ant.csv'; write K562_CT",
+    f"ant.csv {FREE} --split dev": "--split must be all or left out, got 'dev': ant.csv has no",
+    f"ant.fa --negatives ant_bg.fa {FREE} --split valid": "got 'valid': ant.fa has no column split",
+    f"ant.csv {FREE} --memory 1G --split dev": "--split must be all or left out, got 'dev'",
 }
 
 
@@ -195,7 +199,7 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     for name, rows in files.items():
         (here / f"{name}.csv").write_text("\n".join(["sequence,label", *rows.split()]) + "\n")
     (here / "30.csv").write_text(f"sequence,label,site\n{'A' * 20},1,3\n{'C' * 20},0,3\n")
-    code = 2 if data.startswith(("=", "ant=ant.csv --organism")) else 1
+    code = 2 if data.startswith(("=", "K562", "ant=ant.csv --organism")) or "split" in data else 1
     error = seqmtl(f"train {data} -o {tmp_path}/never", code).err
     assert re.search(BAD[data], error), error
     assert not (tmp_path / "never").exists()
@@ -218,6 +222,20 @@ def test_a_name_has_no_slash():
     assert name_and_path("./a=b.fa") == (None, "./a=b.fa")
     assert name_and_path("rate=0.1/x=1.fa") == ("rate", "0.1/x=1.fa")
     assert data_file(("ant", "x.fa")) == data_file("ant=x.fa") == "ant=x.fa"
+    assert data_file("rate=0.1/x=1.fa") == "rate=0.1/x=1.fa"
+    assert data_file("dir/no_such=x.fa") == "dir/no_such=x.fa"
+
+
+def test_a_path_may_have_an_equals_sign(here):
+    (here / "dir=1").mkdir()
+    for name in ("x.fa", "a=b.fa"):
+        (here / "dir=1" / name).write_text(">a\nAC\n")
+        for path in (f"./dir=1/{name}", f"dir=1/{name}", str(here / "dir=1" / name)):
+            assert data_file(path) == path
+            assert name_and_path(path) == (None, path)
+    (here / "1").mkdir()
+    (here / "1" / "x.fa").write_text(">a\nAC\n")
+    assert name_and_path("dir=1/x.fa") == ("dir", "1/x.fa")
 
 
 @pytest.mark.parametrize("change", [lambda s: s[:-3], lambda s: "A" + s], ids=["short", "long"])

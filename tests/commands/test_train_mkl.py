@@ -202,7 +202,7 @@ class TestSelection:
         table.write_text("\n".join([f"{lines[0]}\tsplit", *(f"{x}\tall" for x in lines[1:])]))
         path = tmp_path / "m"
         told = seqmtl(f"train {table} --selection none -o {path}").err
-        assert "the split column is 'all' in every row" in told
+        assert "the split is 'all' in every row" in told
         assert sum(t["n"] for t in MultiTaskModel.load(path).training["tasks"].values()) == 180
 
     @pytest.mark.parametrize("memory", ["", "--memory 1G"])
