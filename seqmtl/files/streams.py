@@ -345,7 +345,7 @@ def read_text(path: PathLike, what: str, largest: int = LARGEST_TEXT) -> str:
         with open_input(path) as stream:
             return _read_all(stream, largest, path).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        fault = error.message if isinstance(error, InputFormatError) else error
+        fault = getattr(error, "message", None) or getattr(error, "strerror", None) or error
         message = f"cannot be read as {what}: {fault}"
         raise InputFormatError(message, path=os.fspath(path)) from error
 

@@ -27,7 +27,13 @@ from seqmtl.files.streams import (
 )
 from seqmtl.io.tsv import LabelColumn, check_no_other_name, refuse_split
 from seqmtl.sequences import Windows
-from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, OTHER
+from seqmtl.sequences.alphabet import (
+    CASED_CODES,
+    CHECKED_CODES,
+    INVALID,
+    OTHER,
+    letter_remedy,
+)
 from seqmtl.sequences.windows import UNNAMED, name_table, pad_codes
 
 logger = logging.getLogger(__name__)
@@ -231,7 +237,7 @@ def _refuse_letter(header: Header, text: bytes, line: int) -> NoReturn:
     )
     header.refuse(
         f"a sequence must be of IUPAC nucleotide letters, got {chr(text[position])!r}; "
-        "correct the sequence",
+        f"{letter_remedy(text)}",
         line + text.count(b"\n", 0, position),
     )
 

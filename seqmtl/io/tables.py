@@ -29,7 +29,7 @@ from seqmtl.io.tsv import (
     separator_of,
 )
 from seqmtl.sequences import RowNames, Windows
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, letter_remedy
 from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
@@ -439,5 +439,5 @@ def _check_letters(row: Row, sequence: str) -> None:
         if CHECKED_CODES[min(ord(letter), 255)] == INVALID:
             row.refuse(
                 f"sequence must be of IUPAC nucleotide letters, got {letter!r} at letter "
-                f"{number}; correct the sequence"
+                f"{number}; {letter_remedy(sequence.encode())}"
             )

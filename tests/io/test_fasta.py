@@ -99,7 +99,8 @@ BAD = [
     (">a\nAC>b\nGT\n", "got '>'", 2, "a"),
     (">a x\rAC\rGT\r", "these end in CR", 1, "a"),
     (">a\nACGT\n;comment\n", "got ';'", 3, "a"),
-    (">a\nAC\n>\nMKL\n", "got 'L'", 4, "2"),
+    (">a\nAC\n>\nMKL\n", "got 'L'; this looks like a protein: give nucleotides", 4, "2"),
+    (">a\nACGTNNE\n", "got 'E'; correct the sequence", 2, "a"),
     (gzip.compress(TEXT.encode(), mtime=0)[:-3], "truncated", None, None),
 ]
 
