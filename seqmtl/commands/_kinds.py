@@ -168,7 +168,7 @@ def names_list(value: object) -> tuple[str, ...]:
 
 def named_path(value: object) -> tuple[str, str]:
     """Take ORGANISM=FILE, or the two of them."""
-    _check_slash(value)
+    _check_name(value)
     name, path = name_and_path(value)
     if not (name and path):
         refuse("", "ORGANISM=FILE", value)
@@ -177,7 +177,7 @@ def named_path(value: object) -> tuple[str, str]:
 
 def data_file(value: object) -> str:
     """Take FILE or ORGANISM=FILE, or the two of them."""
-    _check_slash(value)
+    _check_name(value)
     name, path = name_and_path(value)
     if name == "" or not path:
         refuse("", "FILE or ORGANISM=FILE", value)
@@ -198,15 +198,17 @@ def name_and_path(value: object) -> tuple[str | None, str]:
     return (name, path) if mark and os.sep not in name and not is_path else (None, whole)
 
 
-def _check_slash(value: object) -> None:
-    """Refuse ORGANISM=FILE with a slash in the organism: it would be taken for a path."""
-    if isinstance(value, str) and not os.path.exists(value):
-        name, _, path = value.partition("=")
-        if os.sep in name and (path == "-" or os.path.exists(path)):
-            raise ValueError(
-                f"must be ORGANISM=FILE with an organism without a slash, got {value!r}; write "
-                f"{name.replace(os.sep, '_')}={path}"
-            )
+def _check_name(value: object) -> None:
+    """Refuse ORGANISM=FILE with a slash or a = in the organism, by which another file is meant."""
+    if not isinstance(value, str):
+        return
+    name, _, path = value.rpartition("=")
+    is_odd = os.sep in name or "=" in name
+    if is_odd and os.path.exists(path) and not os.path.exists(name_and_path(value)[1]):
+        raise ValueError(
+            f"must be ORGANISM=FILE with an organism without / and =, got {value!r}; write "
+            f"{name.replace(os.sep, '_').replace('=', '_')}={path}"
+        )
 
 
 def dask_address(value: object) -> str:

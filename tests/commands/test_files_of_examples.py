@@ -180,7 +180,8 @@ BAD = {
     f"empty.csv {FREE}": "empty.csv:3: sequence must not be empty",
     f"odd.csv {FREE}": "odd.csv:2: sequence must be of IUPAC nucleotide letters, got 'E'",
     f"=ant.csv {FREE}": "DATA must be FILE or ORGANISM=FILE, got '=ant.csv'",
-    f"K562/CTCF=ant.csv {FREE}": "organism without a slash, got 'K562/CTCF=ant.csv'; write K562_CT",
+    f"K562/CTCF=ant.csv {FREE}": "organism without / and =, got 'K562/CTCF=ant.csv'; write K562_C",
+    f"x=y=ant.csv {FREE}": "organism without / and =, got 'x=y=ant.csv'; write x_y=ant.csv",
     f"ant.csv {FREE} --split dev": "--split must be all or left out, got 'dev': ant.csv has no",
     f"ant.fa --negatives ant_bg.fa {FREE} --split valid": "got 'valid': ant.fa has no column split",
     f"ant.csv {FREE} --memory 1G --split dev": "--split must be all or left out, got 'dev'",
@@ -199,7 +200,11 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     for name, rows in files.items():
         (here / f"{name}.csv").write_text("\n".join(["sequence,label", *rows.split()]) + "\n")
     (here / "30.csv").write_text(f"sequence,label,site\n{'A' * 20},1,3\n{'C' * 20},0,3\n")
-    code = 2 if data.startswith(("=", "K562", "ant=ant.csv --organism")) or "split" in data else 1
+    code = (
+        2
+        if data.startswith(("=", "K562", "x=", "ant=ant.csv --organism")) or "split" in data
+        else 1
+    )
     error = seqmtl(f"train {data} -o {tmp_path}/never", code).err
     assert re.search(BAD[data], error), error
     assert not (tmp_path / "never").exists()
