@@ -41,6 +41,7 @@ logger = logging.getLogger(__name__)
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
 _CHECKED = 1 << 26  # bases read between two looks at the memory
+_KEYS = ("label", "organism", "split", "site")
 #: A pair: in brackets, in quotes, or up to a mark or the next word with a = or colon.
 _PAIR = re.compile(
     r"\[(\w+)=([^\]]*)\]?"
@@ -584,6 +585,8 @@ def parse_header(header: Header) -> tuple[str, dict[str, Value]]:
         enclosed = next((match[i] for i in (2, 4, 5) if match[i] is not None), None)
         text = match[6] if enclosed is None else enclosed.strip("\"'")
         has_end = enclosed is not None or match.string[match.end() :][:1] in {*",|;"}
-        values[key.lower()] = Value(text.strip(), has_end)
+        if (key := key.lower()) in values and key in _KEYS:
+            header.refuse(f"{key}= must be once in a header, but it is repeated; correct it")
+        values[key] = Value(text.strip(), has_end)
         name = name[: match.start()]
     return name.rstrip(",|;") or str(header.number), values

@@ -319,11 +319,12 @@ class _TableReader:
             columns["labels"] = self._labels.signs(rows, self._columns["label"])
         chosen = np.ones(len(rows), dtype=np.bool_)
         if "split" in self._columns:
-            columns["splits"] = self._splits.numbers(rows)
-            splits = rows.texts(self._columns["split"])
-            self._split_counts.update(splits)
+            splits = columns["splits"] = self._splits.numbers(rows)
+            names = np.array(self._splits.names)
+            for number, n in enumerate(np.bincount(splits).tolist()):
+                self._split_counts[names[number]] += n
             if self._split is not None:
-                chosen = np.array(splits) == self._split
+                chosen = names[splits] == self._split
         if "name" in self._columns:
             columns["names"] = np.array(rows.texts(self._columns["name"]), dtype=object)
         columns = {name: column[chosen] for name, column in columns.items()}

@@ -386,7 +386,8 @@ def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int],
         first.refuse(f"the file must be a table with a header, but it looks like {kind}")
     text = "\t".join(header.fields)
     separator = separator_of(text.encode())
-    header = header._replace(fields=fields_of(text.encode(), separator, source, header.line))
+    fields = fields_of(text.encode(), separator, source, header.line, has_quotes=separator in text)
+    header = header._replace(fields=fields)
     columns = find_columns(header, required)
     n = len(header.fields)
     has_quotes = separator == "," or '"' in text
@@ -467,6 +468,8 @@ def _column_hint(required: str, names: list[str]) -> str:
     lowered = {name.strip("\"'# ").lower(): name for name in names}
     if len(names) > 2 and all(map(is_coordinate, names[1:3])):
         return "this looks like BED; give its genome (--reference), too"
+    if len(names) > 7 and all(map(is_coordinate, names[3:5])):
+        return "this looks like GFF or GTF, which is for seqmtl dataset"
     if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):
         return "this looks like a row; write a header above it"
     if len(names) == 1 and any(mark in names[0] for mark in ",; "):
@@ -488,6 +491,8 @@ def refuse_split(split: str | None, counts: Mapping[Any, int], source: str) -> N
 
 class NameColumn:
     """The names in a column of organisms or splits, numbered in order of appearance.
+
+    Blanks around them do not count.
 
     Parameters
     ----------
@@ -526,7 +531,16 @@ class NameColumn:
         return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
 
     def _add(self, row: Row) -> None:
-        name = row.fields[self._column]
+        field = row.fields[self._column]
+        name = field.strip()
+        if name not in self._numbers:
+            self._check(name, row)
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+            self.lines.append(row.line)
+        self._numbers[field] = self._numbers[name]
+
+    def _check(self, name: str, row: Row) -> None:
         if not name:
             row.refuse(f"{self._what} must not be empty; fill the field")
         if len(name.encode()) > LONGEST_NAME:
@@ -539,9 +553,6 @@ class NameColumn:
                 f"there must be at most {_MAX_NAMES:,} different values of {self._what}; "
                 "check that it is the right column"
             )
-        self._numbers[name] = len(self.names)
-        self.names.append(name)
-        self.lines.append(row.line)
 
 
 class LabelColumn:

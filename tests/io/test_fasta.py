@@ -224,6 +224,7 @@ BAD_WINDOWS = [
     (">a label=1 organism='x\nAC\n", {}, 'got "\'x"; put quotes', 1, "a"),
     (">a organism= label=1\nAC\n", {}, "organism must not be empty", 1, "a"),
     (">a split=held out label=1\nAC\n", {}, "split must be one word", 1, "a"),
+    (">a label=1 x=1 x=2 Label=0\nAC\n", {}, "label= must be once in a header", 1, "a"),
     (">a label=1 species=fly\nAC\n", {}, "named 'organism', got 'species'; rename", None, None),
     (">a label=1 set=x\nAC\n", {"split": "x"}, "'split', got 'set'; rename", None, None),
     (">a label=1 split=x\nAC\n>b label=1\nAC\n", {}, "a split or none", 3, "b"),

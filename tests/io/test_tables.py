@@ -197,6 +197,13 @@ def test_tables_as_other_programs_write_them(write):
     assert read_windows(write(plain)).names.tolist() == ["\"5' end", "b"]
 
 
+def test_blanks_around_names_do_not_count(write):
+    path = write("organism,sequence,label,split\nfly ,AC,1,train \nfly,GT,0,train\nbee,TT,1,test\n")
+    windows = read_windows(path, split="train")
+    assert rows_of(windows) == [("fly", 1, "AC"), ("fly", -1, "GT")]
+    assert windows.split_names == ("train", "test")
+
+
 def test_a_split_by_another_name_is_not_ignored(write):
     for name in ("Split", "splits", "set", "fold", "Partition"):
         path = write(f"sequence,label,{name}\nACGT,1,train\nTTTT,0,test\n")
@@ -332,6 +339,8 @@ BAD = [
     ("@r1\nACGT\n+\nIIII\n", "looks like FASTQ", 1),
     ("\n" + '[{"sequence": "ACGT", "label": 1}]', "looks like JSON", 2),
     ('{"sequence": "ACGT", "label": 1}\n', "looks like JSON", 1),
+    ('"sequence" "label"\n"1" "ACGT" 1\n', "separate the columns by tabs", 1),
+    ("c\tx\tgene\t1\t9\t.\t+\t.\tx\n", "this looks like GFF or GTF", 1),
     ("@HD\tVN:1.6\n", "looks like SAM", 1),
     ("##fileformat=VCFv4.2\n#CHROM\tPOS\n1\t5\n", "VCF, which is for seqmtl variants", 1),
     ("##gff-version 3\nc\tx\tgene\t1\t9\t.\t+\t.\t.\n", "looks like GFF3", 1),
