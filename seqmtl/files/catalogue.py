@@ -47,7 +47,9 @@ def model_path(path: str | os.PathLike[str]) -> str:
         raise ModelFileError(f"is not a shipped model ({shipped or 'there are none'})", path=path)
     file = str(_folder("starter") / f"{name}.seqmtl")
     if not os.path.exists(file):
-        raise ModelFileError(f"is in an archive, {file}; unpack or pip install it", path=path)
+        raise ModelFileError(
+            f"is in an archive ({file}); unpack it, or pip install seqmtl", path=path
+        )
     return file
 
 

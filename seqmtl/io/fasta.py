@@ -41,11 +41,13 @@ logger = logging.getLogger(__name__)
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
 _CHECKED = 1 << 26  # bases read between two looks at the memory
+_MARKS = (",", "|", ";")
 _KEYS = ("label", "organism", "split", "site")
 #: A pair: in brackets, in quotes, or up to a mark or the next word with a = or colon.
 _PAIR = re.compile(
     r"\[(\w+)=([^\]]*)\]?"
-    r"|(?:^|[\s,|;])(\w+)=(?:\"([^\"]*)\"|'([^']*)'|((?:(?!\s[^\s,|;:=]*[:=])[^,|;])*))"
+    r"|(?:^|[\s,|;])(\w+)="
+    r"(?:\"([^\"]*)\"|'([^']*)'|([^\s,|;]*(?:\s(?![^\s,|;:=]*[:=])[^\s,|;]*)*))"
 )
 #: A name without quotes: a word, or a genus and a species.
 _NAME = re.compile(r"[^\s\"']\S*|[A-Z][a-z]*\.?\s+[a-z][a-z-]+")
@@ -578,15 +580,16 @@ def parse_header(header: Header) -> tuple[str, dict[str, Value]]:
     without quotes or brackets end at a comma, ``|`` or ``;``, or before the next word that has a
     ``=`` or a colon.
     """
-    values = {}
-    name = header.name
-    for match in _PAIR.finditer(header.description):
-        key = match[1] or match[3]
-        enclosed = next((match[i] for i in (2, 4, 5) if match[i] is not None), None)
-        text = match[6] if enclosed is None else enclosed.strip("\"'")
-        has_end = enclosed is not None or match.string[match.end() :][:1] in {*",|;"}
-        if (key := key.lower()) in values and key in _KEYS:
-            header.refuse(f"{key}= must be once in a header, but it is repeated; correct it")
-        values[key] = Value(text.strip(), has_end)
+    values: dict[str, Value] = {}
+    name, text = header.name, header.description
+    for match in _PAIR.finditer(text):
+        in_brackets, inner, key, double, single, plain = match.groups()
         name = name[: match.start()]
+        key = (in_brackets or key).lower()
+        if key in values and key in _KEYS:
+            header.refuse(f"{key}= must be once in a header, but it is repeated; correct it")
+        if plain is None:
+            values[key] = Value((inner or double or single or "").strip(" \"'"), has_end=True)
+        else:
+            values[key] = Value(plain.strip(), has_end=text.startswith(_MARKS, match.end()))
     return name.rstrip(",|;") or str(header.number), values

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, ParameterError
-from seqmtl.files.streams import PathLike, first_bytes, source_name
+from seqmtl.files.streams import PathLike, first_bytes, readable, source_name
 from seqmtl.io.dataset import is_dataset, read_dataset
 from seqmtl.io.fasta import cut_window, guess_format, one_length, read_fasta_windows
 from seqmtl.io.tsv import (
@@ -23,7 +23,6 @@ from seqmtl.io.tsv import (
     NameColumn,
     Row,
     check_no_other_name,
-    fields_of,
     read_table,
     refuse_split,
     separator_of,
@@ -202,9 +201,8 @@ def is_table_of_windows(path: PathLike) -> bool:
     consumed.
     """
     header = first_bytes(path).lstrip().partition(b"\n")[0].rstrip(b"\r")
-    return {"organism", "sequence"} <= {
-        name.strip() for name in fields_of(header, separator_of(header))
-    }
+    names = readable(header).split(separator_of(header))
+    return {"organism", "sequence"} <= {name.strip(' "') for name in names}
 
 
 class _TableReader:
