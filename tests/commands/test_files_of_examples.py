@@ -210,6 +210,39 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     assert not (tmp_path / "never").exists()
 
 
+def test_splits_of_fasta_are_those_of_a_table(here, tmp_path, seqmtl):
+    """Records in headers' splits and rows of a column give the same models and the same errors."""
+    rows = [f"{name}{i}" for name in MOTIFS for i in range(40)]
+    texts = dict(line.split("\n")[:2] for line in (here / "ant.fa").read_text()[1:].split("\n>"))
+    texts |= dict(line.split("\n")[:2] for line in (here / "bee.fa").read_text()[1:].split("\n>"))
+    labels = [i % 2 for i in range(len(rows))]
+    splits = ["train" if i < 60 else "test" for i in range(len(rows))]
+    zipped = [*zip(rows, labels, splits, strict=True)]
+    fasta = [f">{name} label={label} split={split}\n{texts[name]}" for name, label, split in zipped]
+    table = [f"{texts[name]},{label},{split}" for name, label, split in zipped]
+    (here / "s.fa").write_text("\n".join(fasta) + "\n")
+    (here / "s.csv").write_text("\n".join(["sequence,label,split", *table]) + "\n")
+    models = []
+    for file in ("s.fa", "s.csv"):
+        seqmtl(f"train {file} {FREE} -o {tmp_path}/m -q")
+        models.append(MultiTaskModel.load(f"{tmp_path}/m"))
+        assert models[-1].training["tasks"]["task"]["n"] == 60
+        shown = seqmtl(f"evaluate {tmp_path}/m {file} --bootstrap 0 --json - -q")
+        assert json.loads(shown.out)["tasks"]["task"]["n"] == 20
+        assert "was trained on" not in shown.err
+        error = seqmtl(f"train {file} --split dev -o never", 2).err
+        assert (
+            "must be one of those in the file, train (60 rows), test (20 rows), got 'dev'" in error
+        )
+    np.testing.assert_array_equal(models[0].W, models[1].W)
+    (here / "s.fa").write_text("\n".join(fasta[60:]) + "\n")
+    error = seqmtl("train s.fa -o never", 1).err
+    assert "split must be one of those in the file, test (20 rows), got 'train'" in error
+    (here / "s.fa").write_text("\n".join(fasta).replace("test", "x").replace("train", "x") + "\n")
+    told = seqmtl(f"train s.fa {FREE} -o {tmp_path}/m").err
+    assert "the split is 'x' in every row of s.fa; ignoring it and using all rows" in told
+
+
 def test_faults_of_sequences_are_counted_and_padding_is_none(here, tmp_path, seqmtl):
     (here / "few.fa").write_text(">p\nACG\n>q\nACGT\n>r\n" + "ACGTACGTAA\n")
     told = seqmtl(f"train ant.fa few.fa --negatives ant_bg.fa few.fa {FREE} -o {tmp_path}/m").err
