@@ -240,7 +240,7 @@ class _TableReader:
         if split is not None:
             self._check_no_other_name("split", "use all rows (--split all)")
         if site is None:
-            self._check_no_other_name("site", "give the site of all rows (--site)")
+            self._check_no_other_name("site", "remove it")
         self._blocks = (part for rows in blocks for part in rows.split(n))
         self._labels = LabelColumn(self._source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))

@@ -211,8 +211,8 @@ class ExampleFile:
                     self._check_no_split("has no column split, or split= in its headers")
                 yield windows
                 n_parts += 1
-        except InputFormatError:
-            if n_parts or self.split != "train":
+        except InputFormatError as error:
+            if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
             for windows in parts(None):
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
