@@ -177,11 +177,12 @@ def named_path(value: object) -> tuple[str, str]:
 
 def data_file(value: object) -> str:
     """Take FILE or ORGANISM=FILE, or the two of them."""
-    _check_name(value)
     name, path = name_and_path(value)
     if name == "" or not path:
         refuse("", "FILE or ORGANISM=FILE", value)
-    return text(path) if name is None else f"{text(name)}={text(path)}"
+    whole = text(path) if name is None else f"{text(name)}={text(path)}"
+    _check_name(whole)
+    return whole
 
 
 def name_and_path(value: object) -> tuple[str | None, str]:

@@ -274,6 +274,10 @@ def test_a_path_may_have_an_equals_sign(here):
     (here / "1").mkdir()
     (here / "1" / "x.fa").write_text(">a\nAC\n")
     assert name_and_path("dir=1/x.fa") == ("dir", "1/x.fa")
+    with pytest.raises(
+        ValueError, match=r"without / and =, got 'K562/CTCF=ant.fa'; write K562_CTCF="
+    ):
+        data_file(("K562/CTCF", "ant.fa"))
 
 
 @pytest.mark.parametrize("change", [lambda s: s[:-3], lambda s: "A" + s], ids=["short", "long"])
