@@ -168,6 +168,7 @@ def names_list(value: object) -> tuple[str, ...]:
 
 def named_path(value: object) -> tuple[str, str]:
     """Take ORGANISM=FILE, or the two of them."""
+    _check_name(value)
     name, path = name_and_path(value)
     if not (name and path):
         refuse("", "ORGANISM=FILE", value)
@@ -179,16 +180,36 @@ def data_file(value: object) -> str:
     name, path = name_and_path(value)
     if name == "" or not path:
         refuse("", "FILE or ORGANISM=FILE", value)
-    return text(path) if name is None else f"{text(name)}={text(path)}"
+    whole = text(path) if name is None else f"{text(name)}={text(path)}"
+    _check_name(whole)
+    return whole
 
 
 def name_and_path(value: object) -> tuple[str | None, str]:
-    """Return the parts of ORGANISM=FILE or FILE; an organism has no slash in its name."""
+    """Return the parts of ORGANISM=FILE or FILE; an organism has no slash in its name.
+
+    A text that is the path of a file as a whole, and not after the ``=``, is a path.
+    """
     if not isinstance(value, (str, os.PathLike)):
         name, path = cast("tuple[str | None, str]", value)
         return name, path
-    name, mark, path = os.fspath(value).partition("=")
-    return (name, path) if mark and os.sep not in name else (None, os.fspath(value))
+    whole = os.fspath(value)
+    name, mark, path = whole.partition("=")
+    is_path = os.path.exists(whole) and not os.path.exists(path)
+    return (name, path) if mark and os.sep not in name and not is_path else (None, whole)
+
+
+def _check_name(value: object) -> None:
+    """Refuse ORGANISM=FILE with a slash or a = in the organism, by which another file is meant."""
+    if not isinstance(value, str):
+        return
+    name, _, path = value.rpartition("=")
+    is_odd = os.sep in name or "=" in name
+    if is_odd and os.path.exists(path) and not os.path.exists(name_and_path(value)[1]):
+        raise ValueError(
+            f"must be ORGANISM=FILE with an organism without / and =, got {value!r}; write "
+            f"{name.replace(os.sep, '_').replace('=', '_')}={path}"
+        )
 
 
 def dask_address(value: object) -> str:

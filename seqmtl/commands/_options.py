@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from seqmtl.commands import _kinds
-from seqmtl.commands._request import Field, Request, option, required
+from seqmtl.commands._request import Field, Request, option, options_of, required
 from seqmtl.exceptions import UsageError
 from seqmtl.features.grammar import GRAMMAR
 from seqmtl.files.write import write_json
@@ -169,7 +169,14 @@ class WindowInput(Request):
             organism,
             self.split,
             self.site,
+            is_split_asked=self.is_split_asked,
         )
+
+    @property
+    def is_split_asked(self) -> bool:
+        """Whether the split is not that of the command."""
+        defaults = {each.name: each.default for each in options_of(type(self))}
+        return self.split != defaults.get("split", self.split)
 
     @property
     def files(self) -> list[str]:
@@ -204,6 +211,7 @@ class ExampleInput(WindowInput):
             negatives=negatives,
             references=references,
             seed=self.seed,
+            is_split_asked=self.is_split_asked,
         )
 
     @property

@@ -45,7 +45,12 @@ def model_path(path: str | os.PathLike[str]) -> str:
     if name not in names:
         shipped = ", ".join(f"{STARTER}{model}" for model in names)
         raise ModelFileError(f"is not a shipped model ({shipped or 'there are none'})", path=path)
-    return str(_folder("starter") / f"{name}.seqmtl")
+    file = str(_folder("starter") / f"{name}.seqmtl")
+    if not os.path.exists(file):
+        raise ModelFileError(
+            f"is in an archive ({file}); unpack it, or pip install seqmtl", path=path
+        )
+    return file
 
 
 def _stems(folder: str, suffix: str) -> tuple[str, ...]:

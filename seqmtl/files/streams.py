@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -46,13 +47,33 @@ _FOREIGN = {
     b"BZh": "bzip2-compressed",
     b"\xfd7zXZ": "xz-compressed",
     b"(\xb5/\xfd": "zstd-compressed",
-    b"PK\x03\x04": "a zip archive",
+    b"PK\x03\x04": "a zip archive or an Excel workbook (save that as CSV)",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook (save it as CSV)",
+    b"PAR1": "Parquet (pandas writes CSV of it)",
+    b"\x89HDF": "HDF5",
+    b"\x93NUMPY": "an array of NumPy",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
     b"BAM\x01": "BAM (regtools or paftools.js make junctions of it)",
     b"CRAM": "CRAM (regtools or paftools.js make junctions of it)",
     b"C'A\x1a": "2bit (twoBitToFa converts it)",
     b"\x1aA'C": "2bit (twoBitToFa converts it)",
+}
+#: How texts of other formats begin, and what they are.
+_FOREIGN_TEXTS = {
+    ">": "FASTA",
+    "@(HD|SQ|RG|PG|CO)\t": "SAM (samtools fasta makes FASTA of it)",
+    "@": "FASTQ (seqtk seq -A makes FASTA of it)",
+    r"\{|\[": "JSON (write its records as a table)",
+    "LOCUS {2}": "GenBank (any2fasta makes FASTA of it)",
+    "ID {3}": "EMBL (any2fasta makes FASTA of it)",
+    "##fileformat=VCF": "VCF, which is for seqmtl variants",
+    "##gff-version": "GFF3, which is for seqmtl dataset",
+    "(track|browser)[ \t]": "BED, which needs its genome (--reference)",
+    "CLUSTAL": "an alignment of Clustal (write aligned FASTA)",
+    "# STOCKHOLM": "an alignment in Stockholm format (write aligned FASTA)",
+    "#NEXUS": "Nexus",
+    "<": "HTML or XML; was it downloaded from the right address?",
 }
 _LONGEST_MAGIC = 512
 _TAR_MAGIC = slice(257, 262)
@@ -184,6 +205,11 @@ def _checked_start(stream: Stream, name: str, within: str = "") -> bytes:
             f"the file is {within}{kinds[0]}; give it as plain text or gzip (UTF-8)", path=name
         )
     return start
+
+
+def kind_of_text(first_line: str) -> str:
+    """Return what a text is by its first line, with what to do, or "" if it is not known."""
+    return next((kind for start, kind in _FOREIGN_TEXTS.items() if re.match(start, first_line)), "")
 
 
 def too_long(
@@ -319,7 +345,7 @@ def read_text(path: PathLike, what: str, largest: int = LARGEST_TEXT) -> str:
         with open_input(path) as stream:
             return _read_all(stream, largest, path).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        fault = error.message if isinstance(error, InputFormatError) else error
+        fault = getattr(error, "message", None) or getattr(error, "strerror", None) or error
         message = f"cannot be read as {what}: {fault}"
         raise InputFormatError(message, path=os.fspath(path)) from error
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -19,13 +20,20 @@ from seqmtl.files.streams import (
     PathLike,
     byte_blocks,
     first_bytes,
+    kind_of_text,
     readable,
     source_name,
     too_long,
 )
-from seqmtl.io.tsv import LabelColumn
+from seqmtl.io.tsv import LabelColumn, check_no_other_name, refuse_split
 from seqmtl.sequences import Windows
-from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, OTHER
+from seqmtl.sequences.alphabet import (
+    CASED_CODES,
+    CHECKED_CODES,
+    INVALID,
+    OTHER,
+    letter_remedy,
+)
 from seqmtl.sequences.windows import UNNAMED, name_table, pad_codes
 
 logger = logging.getLogger(__name__)
@@ -33,7 +41,28 @@ logger = logging.getLogger(__name__)
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
 _CHECKED = 1 << 26  # bases read between two looks at the memory
-_KEY_VALUE = re.compile(r"(?:^|[\s,|;])(\w+)=([^\s,|;]+)")
+_MARKS = (",", "|", ";")
+_KEYS = ("label", "organism", "split", "site")
+#: A pair: in brackets, in quotes, or up to a mark or the next word with a = or colon.
+_PAIR = re.compile(
+    r"\[(\w+)=([^\]]*)\]?"
+    r"|(?:^|[\s,|;])(\w+)="
+    r"(?:\"([^\"]*)\"|'([^']*)'|([^\s,|;]*(?:\s(?![^\s,|;:=]*[:=])[^\s,|;]*)*))"
+)
+#: A name without quotes: a word, or a genus and a species.
+_NAME = re.compile(r"[^\s\"']\S*|[A-Z][a-z]*\.?\s+[a-z][a-z-]+")
+
+
+class Value(NamedTuple):
+    """Value of a key in a header, and whether its end is marked by a quote, a comma or such."""
+
+    text: str
+    has_end: bool
+
+    @property
+    def word(self) -> str:
+        """The first word."""
+        return (self.text.split() or [""])[0]
 
 
 class Header(NamedTuple):
@@ -211,19 +240,17 @@ def _refuse_letter(header: Header, text: bytes, line: int) -> NoReturn:
     )
     header.refuse(
         f"a sequence must be of IUPAC nucleotide letters, got {chr(text[position])!r}; "
-        "correct the sequence",
+        f"{letter_remedy(text)}",
         line + text.count(b"\n", 0, position),
     )
 
 
 def _refuse_foreign(start: bytes, source: str, line: int) -> NoReturn:
     first = readable(start[:40].split(b"\n", 1)[0].strip())
-    kind = " (this looks like FASTQ)" if first.startswith("@") else ""
-    if "\t" in first:
-        kind = " (this looks like a table)"
+    kind = kind_of_text(first) or ("a table" if "\t" in first else "")
+    remedy = f"it looks like {kind}" if kind else "check that it is the right one"
     raise InputFormatError(
-        f"the file must be FASTA, starting with '>', but it starts with {first!r}"
-        f"{kind}; check that it is the right one",
+        f"the file must be FASTA, starting with '>', but it starts with {first!r}; {remedy}",
         path=source,
         line=line,
     )
@@ -265,6 +292,7 @@ def read_fasta_windows(
     path: PathLike,
     *,
     window: int | None = None,
+    split: str | None = None,
     organism: str | None = None,
     require_labels: bool = True,
     site: int | None = None,
@@ -274,8 +302,10 @@ def read_fasta_windows(
     """Read windows from a FASTA file, with the organism and the label of each in its header.
 
     Headers give them as ``key=value``, separated by blanks, commas, ``|`` or ``;``, as in
-    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``. ``site=149`` gives the
-    first base of the site in the sequence (0-based).
+    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``, or in brackets, as in
+    ``>s1 [organism=Homo sapiens] [label=1]``. ``split=train`` gives the split, and ``site=149`` the
+    first base of the site in the sequence (0-based). An organism or a split is one word, two as in
+    Homo sapiens, or has its end marked by quotes, a bracket or a comma.
 
     Parameters
     ----------
@@ -284,6 +314,8 @@ def read_fasta_windows(
     window : int, optional
         Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
         then differ in length. Default: whole sequences, which must have equal lengths.
+    split : str, optional
+        Keep only the records of this split. If headers name none, all are kept.
     organism : str, optional
         Organism of all records; overrides the headers.
     require_labels : bool
@@ -308,7 +340,8 @@ def read_fasta_windows(
     ------
     InputFormatError
         If the file is not FASTA (see :func:`scan_fasta`), labels are missing or invalid, lengths
-        or sites differ, or two names of organisms mean the same one.
+        or sites differ, a name is ambiguous, two names of organisms mean the same one, or no
+        record is of the split.
     MemoryLimitError
         If the padded sequences do not fit into memory.
     """
@@ -317,14 +350,14 @@ def read_fasta_windows(
             f"window must be 1 or more, got {window}; leave it out for whole sequences"
         )
     column = LabelColumn(source_name(path))
-    names, labels, organisms = list[str](), list[int](), list[str | None]()
+    names, labels = list[str](), list[int]()
+    organisms, splits = list[str | None](), list[str | None]()
     codes = bytearray()
     first = None
     records = set[int]()
     sites = list[int | None]()
     lengths = list[int]()
-    for header, sequence in _records(path):
-        name, values = parse_header(header)
+    for header, sequence, name, values in _records_of(path, split, organism, splits):
         base_of_site = _site_of(values, sequence.size, header, name) if site is None else site
         if (
             base is not None
@@ -350,19 +383,13 @@ def read_fasta_windows(
             _refuse_site(sites[0], base_of_site, length, header, name)
         codes += cut_window(sequence, start, length)
         lengths.append(length)
-        label = values.get("label")
-        if label is None and require_labels:
-            header.refuse(
-                "a record must have a label; write label=1 or label=-1 in the header, or give "
-                "negatives in another file (--negatives)",
-                name=name,
-            )
         names.append(name)
         records.add(hash((name, sequence.tobytes())))
-        labels.append(0 if label is None else column.parse(label, header.line))
-        organisms.append(organism or values.get("organism"))
+        labels.append(_label_of(values, column, header, name, is_required=require_labels))
+        organisms.append(organism or _name_in(values, "organism", header, name))
     _warn_of_copies(len(names) - len(records), len(names), source_name(path))
     task_names, task_ids = _tasks(organisms, names)
+    split_names, split_ids = ([], None) if None in splits else name_table(splits)
     length = window if window and pad else max(lengths)
     longest = f"{source_name(path)}, record {names[int(np.argmax(lengths))]!r}"
     return Windows(
@@ -372,6 +399,8 @@ def read_fasta_windows(
         labels=np.array(labels, dtype=np.int8),
         task_ids=task_ids,
         task_names=task_names,
+        splits=split_ids,
+        split_names=split_names,
         names=names,
         site=sites[0],
         is_padded=min(lengths) < length,
@@ -386,10 +415,79 @@ def cut_window(sequence: bytes | NDArray[np.uint8], start: int, length: int) -> 
     return (bytes([OTHER] * -start) + inner).ljust(length, bytes([OTHER]))
 
 
-def _site_of(values: dict[str, str], size: int, header: Header, name: str) -> int | None:
-    text = values.get("site")
-    if text is None:
+def _records_of(
+    path: PathLike, split: str | None, organism: str | None, splits: list[str | None]
+) -> Iterator[tuple[Header, NDArray[np.uint8], str, dict[str, Value]]]:
+    """Yield header, codes, name and pairs of the records of a split; note the split of each."""
+    source = source_name(path)
+    counts = Counter[str | None]()
+    for header, sequence in _records(path):
+        name, values = parse_header(header)
+        if not counts and organism is None and "organism" not in values:
+            remedy = "give the organism of all records"
+            check_no_other_name(values, "organism", source, remedy, "key")
+        if not counts and split is not None and "split" not in values:
+            check_no_other_name(values, "split", source, "use all records (--split all)", "key")
+        own = _split_of(values, counts, header, name)
+        if split is None or own in (None, split):
+            splits.append(own)
+            yield header, sequence, name, values
+    if not splits:
+        refuse_split(split, counts, source)
+
+
+def _name_in(values: Mapping[str, Value], key: str, header: Header, name: str) -> str | None:
+    """Return the organism or the split of a record, or None."""
+    if key not in values:
         return None
+    text, has_end = values[key]
+    if not text:
+        header.refuse(f"{key} must not be empty; write {key}=NAME or leave it out", name=name)
+    if not (has_end or _NAME.fullmatch(text)):
+        header.refuse(
+            f"{key} must be one word, two as in Homo sapiens, or between quotes, got {text!r}; "
+            "put quotes around the name, or a comma after it",
+            name=name,
+        )
+    return " ".join(text.split())
+
+
+def _split_of(
+    values: Mapping[str, Value], counts: Counter[str | None], header: Header, name: str
+) -> str | None:
+    """Return the split of a record, or None, and count it; all records have one, or none."""
+    split = _name_in(values, "split", header, name)
+    if counts and (split is None) != (None in counts):
+        header.refuse(
+            "all records must have a split or none; write split=NAME in all headers", name=name
+        )
+    counts[split] += 1
+    return split
+
+
+def _label_of(
+    values: Mapping[str, Value],
+    column: LabelColumn,
+    header: Header,
+    name: str,
+    *,
+    is_required: bool,
+) -> int:
+    if "label" not in values:
+        if is_required:
+            header.refuse(
+                "a record must have a label; write label=1 or label=-1 in the header, or give "
+                "negatives in another file (--negatives)",
+                name=name,
+            )
+        return 0
+    return column.parse(values["label"].word, header.line)
+
+
+def _site_of(values: Mapping[str, Value], size: int, header: Header, name: str) -> int | None:
+    if "site" not in values:
+        return None
+    text = values["site"].word
     if not (text.isascii() and text.isdigit() and int(text[:18]) < size):
         header.refuse(
             f"site must be a base of the sequence, 0 to {size - 1}, got {text!r}; correct it",
@@ -475,12 +573,23 @@ def _tasks(
     return task_names, task_ids
 
 
-def parse_header(header: Header) -> tuple[str, dict[str, str]]:
-    """Split a header into the record's name and its ``key=value`` pairs (keys in lower case).
+def parse_header(header: Header) -> tuple[str, dict[str, Value]]:
+    """Split a header into the record's name and its pairs of key and value (keys in lower case).
 
-    The name is the first word that is not in a pair, or else the number of the record.
+    The name is the first word that is not in a pair, or else the number of the record. Values
+    without quotes or brackets end at a comma, ``|`` or ``;``, or before the next word that has a
+    ``=`` or a colon.
     """
-    values = {key.lower(): value for key, value in _KEY_VALUE.findall(header.description)}
-    pair = _KEY_VALUE.search(header.name)
-    name = header.name[: pair.start()] if pair else header.name
+    values: dict[str, Value] = {}
+    name, text = header.name, header.description
+    for match in _PAIR.finditer(text):
+        in_brackets, inner, key, double, single, plain = match.groups()
+        name = name[: match.start()]
+        key = (in_brackets or key).lower()
+        if key in values and key in _KEYS:
+            header.refuse(f"{key}= must be once in a header, but it is repeated; correct it")
+        if plain is None:
+            values[key] = Value((inner or double or single or "").strip(" \"'"), has_end=True)
+        else:
+            values[key] = Value(plain.strip(), has_end=text.startswith(_MARKS, match.end()))
     return name.rstrip(",|;") or str(header.number), values

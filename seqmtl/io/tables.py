@@ -7,7 +7,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, ParameterError
-from seqmtl.files.streams import PathLike, first_bytes, source_name
+from seqmtl.files.streams import PathLike, first_bytes, readable, source_name
 from seqmtl.io.dataset import is_dataset, read_dataset
 from seqmtl.io.fasta import cut_window, guess_format, one_length, read_fasta_windows
 from seqmtl.io.tsv import (
@@ -23,17 +22,16 @@ from seqmtl.io.tsv import (
     LabelColumn,
     NameColumn,
     Row,
-    fields_of,
+    check_no_other_name,
     read_table,
+    refuse_split,
     separator_of,
 )
 from seqmtl.sequences import RowNames, Windows
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, letter_remedy
 from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
-
-_LIKE_ORGANISM = ("species", "task", "org", "taxon")  # other names that are used for it
 
 
 def read_windows(
@@ -64,8 +62,8 @@ def read_windows(
         Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
         then differ in length. Default: whole sequences, which must have equal lengths.
     split : str, optional
-        Keep only the rows with this value in the column ``split``, or this split of a dataset:
-        train, valid or test. Without such a column all rows are kept.
+        Keep only the rows with this value in the column ``split``, records with it in the header,
+        or this split of a dataset: train, valid or test. Files without splits are kept as a whole.
     organism : str, optional
         Organism of all rows; overrides the column.
     require_labels : bool
@@ -122,6 +120,7 @@ def read_windows(
         return read_fasta_windows(
             path,
             window=window,
+            split=split,
             organism=organism,
             require_labels=require_labels,
             site=site,
@@ -162,7 +161,12 @@ def read_windows_around(
     """
     if guess_format(path) == "fasta":
         return read_fasta_windows(
-            path, window=window, organism=organism, require_labels=require_labels, base=base
+            path,
+            window=window,
+            split=split,
+            organism=organism,
+            require_labels=require_labels,
+            base=base,
         )
     return _TableReader(path, window, split, organism, require_labels, base=base).read()
 
@@ -197,9 +201,8 @@ def is_table_of_windows(path: PathLike) -> bool:
     consumed.
     """
     header = first_bytes(path).lstrip().partition(b"\n")[0].rstrip(b"\r")
-    return {"organism", "sequence"} <= {
-        name.strip() for name in fields_of(header, separator_of(header))
-    }
+    names = readable(header).split(separator_of(header))
+    return {"organism", "sequence"} <= {name.strip(' "') for name in names}
 
 
 class _TableReader:
@@ -232,8 +235,12 @@ class _TableReader:
         self._organism = organism
         self._columns, blocks = read_table(path, ["sequence"] + ["label"] * require_labels)
         if organism is None and "organism" not in self._columns:
-            self._check_no_organisms()
+            self._check_no_other_name("organism", "give the organism of all rows")
             self._organism = UNNAMED
+        if split is not None:
+            self._check_no_other_name("split", "use all rows (--split all)")
+        if site is None:
+            self._check_no_other_name("site", "remove it")
         self._blocks = (part for rows in blocks for part in rows.split(n))
         self._labels = LabelColumn(self._source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
@@ -247,17 +254,9 @@ class _TableReader:
         self._has_site = site is not None or "site" in self._columns
         self._first_site: tuple[int, int] | None = None
 
-    def _check_no_organisms(self) -> None:
-        """Refuse a table whose organisms seem to be in a column of another name."""
-        names = {name.lower(): name for name in self._columns}
-        similar = get_close_matches("organism", names, n=1)
-        for name in [*similar, *_LIKE_ORGANISM]:
-            if name in names:
-                raise InputFormatError(
-                    f"the column of organisms must be named 'organism', got {names[name]!r}; "
-                    "rename it, or give the organism of all rows",
-                    path=self._source,
-                )
+    def _check_no_other_name(self, wanted: str, remedy: str) -> None:
+        if wanted not in self._columns:
+            check_no_other_name(self._columns, wanted, self._source, remedy)
 
     def read(self) -> Windows:
         """Read the next rows, until there are n windows or a few more, and return these."""
@@ -318,11 +317,12 @@ class _TableReader:
             columns["labels"] = self._labels.signs(rows, self._columns["label"])
         chosen = np.ones(len(rows), dtype=np.bool_)
         if "split" in self._columns:
-            columns["splits"] = self._splits.numbers(rows)
-            splits = rows.texts(self._columns["split"])
-            self._split_counts.update(splits)
+            splits = columns["splits"] = self._splits.numbers(rows)
+            names = np.array(self._splits.names)
+            for number, n in enumerate(np.bincount(splits).tolist()):
+                self._split_counts[names[number]] += n
             if self._split is not None:
-                chosen = np.array(splits) == self._split
+                chosen = names[splits] == self._split
         if "name" in self._columns:
             columns["names"] = np.array(rows.texts(self._columns["name"]), dtype=object)
         columns = {name: column[chosen] for name, column in columns.items()}
@@ -430,13 +430,7 @@ class _TableReader:
                 path=self._source,
             )
         if self._split_counts and self._split and not self._split_counts[self._split]:
-            counts = (f"{name} ({n:,} rows)" for name, n in self._split_counts.items())
-            raise InputFormatError(
-                f"must be one of the column's values, {', '.join(counts)}, got {self._split!r}; "
-                "choose one of them",
-                path=self._source,
-                option="split",
-            )
+            refuse_split(self._split, self._split_counts, self._source)
 
 
 def _check_letters(row: Row, sequence: str) -> None:
@@ -444,5 +438,5 @@ def _check_letters(row: Row, sequence: str) -> None:
         if CHECKED_CODES[min(ord(letter), 255)] == INVALID:
             row.refuse(
                 f"sequence must be of IUPAC nucleotide letters, got {letter!r} at letter "
-                f"{number}; correct the sequence"
+                f"{number}; {letter_remedy(sequence.encode())}"
             )

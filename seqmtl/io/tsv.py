@@ -6,13 +6,20 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain, compress, count, groupby, repeat
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PathLike, line_blocks, numbered_lines, readable, source_name
+from seqmtl.files.streams import (
+    PathLike,
+    kind_of_text,
+    line_blocks,
+    numbered_lines,
+    readable,
+    source_name,
+)
 from seqmtl.sequences.genome import unknown_contig
 
 #: Digits of the largest coordinate.
@@ -27,6 +34,7 @@ _NO_ROWS = (b"track", b"browser")
 _STARTS_OF_NO_ROWS = b"#tb \t\v\f"
 _MAX_LETTERS = 60
 _SIMILAR = 0.5  # similarity of names; that of seq and sequence is 0.55
+_ALMOST = 0.76  # that of organism_name and organism; size and site have 0.75
 _MIN_SEQUENCE = 6  # letters by which a field is a sequence and no name of a column
 _MAX_NAMES = int(np.iinfo(np.int16).max)
 
@@ -104,9 +112,12 @@ class Row(NamedTuple):
         """Refuse a row of another number of columns than the first."""
         if len(self.fields) != n_columns:
             kind = "comma" if separator == "," else "tab"
+            remedy = "correct the line"
+            if len(self.fields) == n_columns + 1:
+                remedy += ", or write the table without row names (in R: row.names = FALSE)"
             self.refuse(
                 f"a row must have {n_columns} {kind}-separated fields like the first, "
-                f"got {len(self.fields)}; correct the line"
+                f"got {len(self.fields)}; {remedy}"
             )
 
     def integer(self, column: int, what: str = "a coordinate") -> int:
@@ -268,8 +279,9 @@ def read_columns(
     n_columns: int,
     is_row: Callable[[bytes], object],
     separator: str = "\t",
+    has_quotes: bool = False,
 ) -> Iterator[Columns]:
-    """Yield the rows of a file, a block at a time.
+    """Yield the rows of a file, a block at a time; `has_quotes` as for :func:`fields_of`.
 
     Raises
     ------
@@ -282,15 +294,16 @@ def read_columns(
         numbers = [*compress(count(first_line), are_rows)]
         rows = [*compress(lines, are_rows)]
         fields: list[str] = []
-        has_quotes = separator == "," and any(b'"' in row for row in rows)
+        are_quoted = has_quotes and any(b'"' in row for row in rows)
         for number, row in zip(numbers, rows, strict=True):
-            if has_quotes or row.count(mark) != n_columns - 1:
-                one = Row(source, number, fields_of(row, separator, source, number))
+            if are_quoted or row.count(mark) != n_columns - 1:
+                parts = fields_of(row, separator, source, number, has_quotes=has_quotes)
+                one = Row(source, number, parts)
                 one.check_width(n_columns, separator)
                 fields += one.fields
         if rows:
-            text = "" if has_quotes else readable(mark.join(rows))
-            yield Columns(source, numbers, fields if has_quotes else text.split(separator))
+            text = "" if are_quoted else readable(mark.join(rows))
+            yield Columns(source, numbers, fields if are_quoted else text.split(separator))
 
 
 def separator_of(header: bytes) -> str:
@@ -299,9 +312,14 @@ def separator_of(header: bytes) -> str:
 
 
 def fields_of(
-    row: bytes, separator: str, source: str | None = None, line: int | None = None
+    row: bytes,
+    separator: str,
+    source: str | None = None,
+    line: int | None = None,
+    *,
+    has_quotes: bool = True,
 ) -> list[str]:
-    """Return the fields of a row; those of CSV may be in double quotes, on one line.
+    """Return the fields of a row; with `has_quotes` they may be in double quotes, on one line.
 
     Raises
     ------
@@ -309,10 +327,10 @@ def fields_of(
         If text in quotes does not end.
     """
     text = readable(row)
-    if separator == "\t" or '"' not in text:
+    if not has_quotes or '"' not in text:
         return text.split(separator)
     try:
-        return next(csv.reader([text], strict=True))
+        return next(csv.reader([text], delimiter=separator, strict=True))
     except csv.Error as error:
         raise InputFormatError(
             f"text in quotes must end on its line, and a quote in it be doubled ({error}); "
@@ -336,7 +354,9 @@ def pop_row(
 def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int], Iterator[Columns]]:
     """Read a table whose first row names the columns; blank lines are skipped.
 
-    Columns are separated by tabs, or by commas if there is one and no tab in the first row.
+    Columns are separated by tabs, or by commas if there is one and no tab in the first row. Lines
+    of # before that row are comments. Fields of CSV may be in double quotes, and those of a table
+    with tabs if its first row has quotes.
 
     Returns
     -------
@@ -348,21 +368,37 @@ def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int],
     Raises
     ------
     InputFormatError
-        If there is no header, a column is missing, or a name is repeated; by the iterator, if a
-        row has another number of fields.
+        If the file has another format, there is no header, a column is missing, or a name is
+        repeated; by the iterator, if a row has another number of fields.
     """
     source = source_name(path)
-    header, blocks = pop_row(line_blocks(path), source, is_not_blank)
-    if header is None:
+    blocks = line_blocks(path)
+    first, blocks = pop_row(blocks, source, is_not_blank)
+    header = first
+    while header is not None and _is_comment(header, required):
+        header, blocks = pop_row(blocks, source, is_not_blank)
+    if first is None or header is None:
         raise InputFormatError(
             "the file must hold records or rows, but it is empty; check how it was written",
             path=source,
         )
-    first = "\t".join(header.fields).encode()
-    separator = separator_of(first)
-    header = header._replace(fields=fields_of(first, separator, source, header.line))
+    if kind := kind_of_text("\t".join(first.fields)):
+        first.refuse(f"the file must be a table with a header, but it looks like {kind}")
+    text = "\t".join(header.fields)
+    separator = separator_of(text.encode())
+    fields = fields_of(text.encode(), separator, source, header.line, has_quotes=separator in text)
+    header = header._replace(fields=fields)
     columns = find_columns(header, required)
-    return columns, read_columns(blocks, source, len(columns), is_not_blank, separator)
+    n = len(header.fields)
+    has_quotes = separator == "," or '"' in text
+    return columns, read_columns(blocks, source, n, is_not_blank, separator, has_quotes)
+
+
+def _is_comment(row: Row, required: Sequence[str]) -> bool:
+    """Return whether a row before the header is a comment, and not the names of columns."""
+    text = "\t".join(row.fields)
+    names = {name.strip("# ") for name in text.replace(",", "\t").split("\t")}
+    return text.startswith("#") and names.isdisjoint(required)
 
 
 def find_columns(header: Row, required: Sequence[str]) -> dict[str, int]:
@@ -380,19 +416,60 @@ def find_columns(header: Row, required: Sequence[str]) -> dict[str, int]:
                 f"the header must name the column {name!r}, got {', '.join(map(repr, names))}; "
                 f"{_column_hint(name, names)}"
             )
-    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
     if repeated is not None:
         header.refuse(f"the header must name a column once, got {repeated!r} again; rename one")
     return {name: i for i, name in enumerate(names)}
 
 
+#: Other names that are used for the optional columns.
+_LIKE = {
+    "organism": ("species", "task", "org", "taxon"),
+    "split": ("set", "fold", "partition", "subset"),
+    "site": (),
+}
+
+
+def check_no_other_name(
+    names: Iterable[str], wanted: str, source: str, remedy: str, what: str = "column"
+) -> None:
+    """Refuse names of columns or keys among which one seems to be meant as another.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names.
+    wanted : {"organism", "split", "site"}
+        The name that none of them is.
+    source : str
+        The file.
+    remedy : str
+        What to do besides renaming it.
+    what : str
+        What they are the names of.
+
+    Raises
+    ------
+    InputFormatError
+        If there is one.
+    """
+    lowered = {name.lower(): name for name in names}
+    for name in [*get_close_matches(wanted, lowered, n=1, cutoff=_ALMOST), *_LIKE[wanted]]:
+        if name in lowered:
+            raise InputFormatError(
+                f"the {what} of {wanted}s must be named {wanted!r}, got {lowered[name]!r}; rename "
+                f"it, or {remedy}",
+                path=source,
+            )
+
+
 def _column_hint(required: str, names: list[str]) -> str:
     """Suggest what may have been meant by a missing column."""
-    lowered = {name.strip("\"'#").lower(): name for name in names}
+    lowered = {name.strip("\"'# ").lower(): name for name in names}
     if len(names) > 2 and all(map(is_coordinate, names[1:3])):
         return "this looks like BED; give its genome (--reference), too"
-    if names[0].startswith(">"):
-        return "this looks like FASTA, not a table"
+    if len(names) > 7 and all(map(is_coordinate, names[3:5])):
+        return "this looks like GFF or GTF, which is for seqmtl dataset"
     if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):
         return "this looks like a row; write a header above it"
     if len(names) == 1 and any(mark in names[0] for mark in ",; "):
@@ -402,8 +479,20 @@ def _column_hint(required: str, names: list[str]) -> str:
     return f"add a column named {required!r}"
 
 
+def refuse_split(split: str | None, counts: Mapping[Any, int], source: str) -> NoReturn:
+    """Refuse a split that no row or record has, given their number by split."""
+    values = ", ".join(f"{name} ({n:,} rows)" for name, n in counts.items())
+    raise InputFormatError(
+        f"must be one of those in the file, {values}, got {split!r}; choose one of them",
+        path=source,
+        option="split",
+    )
+
+
 class NameColumn:
     """The names in a column of organisms or splits, numbered in order of appearance.
+
+    Blanks around them do not count.
 
     Parameters
     ----------
@@ -442,7 +531,16 @@ class NameColumn:
         return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
 
     def _add(self, row: Row) -> None:
-        name = row.fields[self._column]
+        field = row.fields[self._column]
+        name = field.strip()
+        if name not in self._numbers:
+            self._check(name, row)
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+            self.lines.append(row.line)
+        self._numbers[field] = self._numbers[name]
+
+    def _check(self, name: str, row: Row) -> None:
         if not name:
             row.refuse(f"{self._what} must not be empty; fill the field")
         if len(name.encode()) > LONGEST_NAME:
@@ -455,9 +553,6 @@ class NameColumn:
                 f"there must be at most {_MAX_NAMES:,} different values of {self._what}; "
                 "check that it is the right column"
             )
-        self._numbers[name] = len(self.names)
-        self.names.append(name)
-        self.lines.append(row.line)
 
 
 class LabelColumn:
@@ -471,11 +566,11 @@ class LabelColumn:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self._signs = {"1": 1, "+1": 1}  # of the labels so far
+        self._signs = {"1": 1, "+1": 1, "1.0": 1}  # of the labels so far
         self._first_line: dict[str, int] = {}  # of -1 and of 0
 
     def parse(self, text: str, line: int) -> int:
-        """Return +1, or -1 (also for 0).
+        """Return +1, or -1 (also for 0); 1.0 is 1, as pandas writes it.
 
         Raises
         ------
@@ -492,11 +587,12 @@ class LabelColumn:
         return np.fromiter(map(self._signs.__getitem__, texts), np.int8, len(texts))
 
     def _add(self, text: str, line: int) -> int:
-        if text not in ("-1", "0"):
+        negative = text.removesuffix(".0")
+        if negative not in ("-1", "0"):
             message = f"{LABEL_RULE}, got {text!r}; correct it"
             raise InputFormatError(message, path=self.source, line=line)
         self._signs[text] = -1
-        self._first_line[text] = line
+        self._first_line.setdefault(negative, line)
         if len(self._first_line) == 2:
             (earlier, first), (later, second) = self._first_line.items()
             raise InputFormatError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 
-_QUOTED_OR_COMMENT = re.compile(r"('(?:[^']|'')*')|\[[^\]]*\]")
+_QUOTED_OR_COMMENT = re.compile(r"""('(?:[^']|'')*'|(?<![^\s(),:;\]])"(?:[^"]|"")*")|\[[^\]]*\]""")
 _LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
 _SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
 # encloses the number of a name; text files do not contain it
@@ -59,7 +59,7 @@ def parse_tree(text: str, where: str) -> Nodes:
     Nodes
         Missing lengths are NaN, and so is that of the branch above the root, which is in no
         path. Numbers at inner nodes are support values, not labels. An apostrophe between two
-        letters of an unquoted name is a letter.
+        letters of an unquoted name is a letter. Names may be in double quotes, too.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def nodes_of(tree: Any) -> Nodes:
 
 def quote(label: str) -> str:
     """Quote a label as Newick requires."""
-    if re.fullmatch(r"[^\s()\[\]':;,]*", label) and not _SUPPORT.fullmatch(label):
+    if re.fullmatch(r"[^\s()\[\]':;,\"]*", label) and not _SUPPORT.fullmatch(label):
         return label
     return "'" + label.replace("'", "''") + "'"
 
@@ -131,7 +131,8 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
     def replace(match: re.Match[str]) -> str:
         if not match[1]:
             return ""
-        return _take_out(" ".join(match[1][1:-1].replace("''", "'").split()), quoted)
+        mark = match[1][0]
+        return _take_out(" ".join(match[1][1:-1].replace(2 * mark, mark).split()), quoted)
 
     bare = _QUOTED_OR_COMMENT.sub(replace, text)
     stray = re.search(r"['\[\]]", bare)

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,6 +37,7 @@ _DEFAULT = {
 }
 
 _REMEDY = "use fewer tasks"
+_SIMILAR = 0.75  # of a misspelt kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +332,12 @@ def kernel_request(
         return None
     given = (similarity,) if isinstance(similarity, str) else tuple(similarity or ())
     kind = given[0] if len(given) == 1 and given[0].partition(":")[0] in KINDS else None
+    for path in () if kind else given:
+        near = get_close_matches(path.partition(":")[0], KINDS, n=1, cutoff=_SIMILAR)
+        if near and not os.path.exists(path):
+            raise UsageError(
+                f"must be a kind or a table, got {path!r}; did you mean {near[0]!r}?", "similarity"
+            )
     try:
         return KernelRequest(
             kind,

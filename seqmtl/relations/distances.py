@@ -15,6 +15,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import read_text
 from seqmtl.relations import checks
 from seqmtl.relations.trees import Tree, TreeSource, prune_to
+from seqmtl.sequences.alphabet import PROTEIN_LETTERS, is_protein
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +160,8 @@ def read_alignment_distances(path: str | os.PathLike[str]) -> Distances:
     Raises
     ------
     InputFormatError
-        If the file is not an alignment of two or more organisms, a name is repeated, or two
-        organisms share no column.
+        If the file is not an alignment of two or more organisms, a sequence is a protein, a name
+        is repeated, or two organisms share no column.
     """
     path = os.fspath(path)
     names, rows = _read_rows(path)
@@ -214,6 +215,7 @@ def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
     if len(records) < 2:
         raise error(f"an alignment must have at least 2 sequences, got {len(records)}")
     rows = {name: "".join(parts).encode("ascii", "replace") for name, (_, parts) in records.items()}
+    _check_nucleotides(rows, path, {name: line for name, (line, _) in records.items()})
     first, length = next((name, len(row)) for name, row in rows.items())
     for name, row in rows.items():
         if len(row) != length:
@@ -224,3 +226,17 @@ def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
                 record=name,
             )
     return list(rows), list(rows.values())
+
+
+def _check_nucleotides(rows: dict[str, bytes], path: str, lines: dict[str, int]) -> None:
+    """Refuse proteins, by letters that nucleotides lack or, if there are none, by their share."""
+    found = {name: sorted({*row.upper().decode()} & PROTEIN_LETTERS) for name, row in rows.items()}
+    name = next((name for name, letters in found.items() if letters), next(iter(rows)))
+    if found[name] or is_protein(b"".join(rows.values())):
+        raise InputFormatError(
+            f"aligned sequences must be of nucleotides, got {', '.join(found[name]) or 'others'}, "
+            "as in a protein; give nucleotides, or distances (--distances)",
+            path=path,
+            line=lines[name],
+            record=name,
+        )

@@ -107,7 +107,7 @@ class NamedKernels:
             If a table is not square, not numeric, or not a kernel; the message gives file and line.
         """
         path = os.fspath(path)
-        names, matrices, labels = relation_tables.read_tables(read_text(path, "text"), path)
+        names, matrices, labels = relation_tables.read_tables(read_text(path, "a table"), path)
         source = f"table({os.path.basename(path)})"
         try:
             return cls(names, matrices, source, labels=labels, not_psd=not_psd)

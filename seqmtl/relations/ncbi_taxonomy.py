@@ -248,7 +248,8 @@ class _Dump:
                     raise self._error(f"{message}fresh dump", line, name) from error
                 yield row
         except (OSError, UnicodeDecodeError) as error:
-            message = f"cannot be read as a file of the NCBI taxonomy: {error}; unpack "
+            fault = getattr(error, "strerror", None) or error
+            message = f"cannot be read as a file of the NCBI taxonomy: {fault}; unpack "
             raise self._error(f"{message}taxdump.tar.gz there", name=name) from error
 
     def _error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, NoReturn
@@ -15,6 +16,9 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files.streams import read_text
 from seqmtl.relations.distances import Distances
+
+#: The columns of mash dist: two names, distance, p-value, shared hashes.
+_MASH = (".+", ".+", r"[\d.e-]+", r"[\d.e-]+", r"\d+/\d+")
 
 
 class FilePosition(NamedTuple):
@@ -91,10 +95,11 @@ def parse_square(
         If the table is not square, or the names of rows and columns differ.
     """
     names = rows[0].fields[1:]
-    if len(rows) - 1 != len(names):
+    remedy = _other_layout(rows[0].fields)
+    if remedy or len(rows) - 1 != len(names):
         rows[0].position._replace(line=None).refuse(
             f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
-            "give names in the first row and column"
+            f"{remedy or 'give names in the first row and column'}"
         )
     matrix = np.empty((len(names), len(names)))
     for i, (name, (position, fields)) in enumerate(zip(names, rows[1:], strict=True)):
@@ -105,6 +110,17 @@ def parse_square(
             )
         matrix[i] = [parse(position, field) for field in fields[1:]]
     return names, matrix
+
+
+def _other_layout(first: Sequence[str]) -> str:
+    """Return what to do with a table of another layout, by its first row, or "" if it is none."""
+    if len(first) == 1 and "," in first[0]:
+        return "put tabs between the fields, not commas"
+    if first[-1].isdigit() and not any(first[:-1]):
+        return "this looks like PHYLIP: write names in the first row, and tabs between the fields"
+    if len(first) == len(_MASH) and all(map(re.fullmatch, _MASH, first)):
+        return "this looks like mash dist: cut -f1-3 leaves the columns a, b, distance"
+    return ""
 
 
 def symmetric(names: Sequence[str], pairs: Iterable[Pair], what: str) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl._names import match_names
+from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files import catalogue
 from seqmtl.files.streams import read_text
@@ -131,11 +131,14 @@ class Tree:
         ------
         UnknownTaskError
             If a name does not match exactly one leaf.
+        InputFormatError
+            If another leaf is the same organism.
         """
         requested = [str(name) for name in names]
         positions = match_names(requested, self.leaf_names, f"the tree {self.source}")
         if not requested:
             raise ValueError("names must be at least one leaf of the tree, got none")
+        self._check_synonyms(positions)
         new_name = dict(zip(self.leaves[positions].tolist(), requested, strict=True))
         counts = np.append(0, np.cumsum(np.isin(np.arange(len(self.leaves)), positions)))
         first, end = self.leaf_ranges
@@ -284,6 +287,17 @@ class Tree:
                 raise self._error(
                     f"must be a tree, got {label!r} both as a leaf and as an inner node, as in the "
                     "Newick text of a network; remove one of them"
+                )
+
+    def _check_synonyms(self, positions: Iterable[int]) -> None:
+        """Refuse leaves, by their positions, if another leaf is the same organism."""
+        chosen = set(positions)
+        for group in NameIndex(self.leaf_names).synonyms():
+            if not chosen.isdisjoint(group):
+                same = " and ".join(repr(self.leaf_names[i]) for i in group)
+                raise self._error(
+                    f"every organism must be one leaf, got {same} for the same organism; remove "
+                    "all but one from the tree"
                 )
 
     @functools.cached_property

@@ -41,6 +41,23 @@ CASED_CODES = bytes(
     for byte, code in enumerate(CHECKED_CODES)
 )
 
+#: Letters of amino acids that are not letters of nucleotides.
+PROTEIN_LETTERS = frozenset("EFILPQ")
+
+
+def is_protein(sequence: bytes) -> bool:
+    """Return whether most letters of a sequence, but N and X, are not A, C, G, T or U."""
+    counts = {letter: sequence.upper().count(letter) for letter in b"ABCDEFGHIJKLMOPQRSTUVWYZ"}
+    return 2 * sum(counts[letter] for letter in b"ACGTU") < sum(counts.values())
+
+
+def letter_remedy(sequence: bytes) -> str:
+    """Return what to do with a sequence that has a letter that is not of nucleotides."""
+    if is_protein(sequence):
+        return "this looks like a protein: give nucleotides"
+    return "correct the sequence"
+
+
 _LETTER_OF_CODE = np.frombuffer(LETTERS, dtype=np.uint8)
 _COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
 

@@ -59,6 +59,8 @@ class ExampleFile:
         FASTA file of a genome; the file is then BED.
     seed : int
         Seed of the negatives that are drawn from the genome.
+    is_split_asked : bool
+        Whether rows must have splits, as one was asked for.
     """
 
     path: str
@@ -68,6 +70,7 @@ class ExampleFile:
     site: int | None = None
     reference: str | None = None
     seed: int = 0
+    is_split_asked: bool = False
 
     @property
     def split_or_none(self) -> str | None:
@@ -106,6 +109,7 @@ class ExampleFile:
         """
         options: dict[str, Any] = {"window": window, "organism": self.organism}
         if self.reference is not None:
+            self._check_no_split("is BED, which has no splits")
             if self.reference not in genomes:
                 genomes[self.reference] = load_genome(self.reference, padding=0)
             genome = genomes[self.reference]
@@ -113,11 +117,14 @@ class ExampleFile:
         if is_dataset(self.path) or os.path.isdir(self.path):
             return read_windows(self.path, split=self.split_or_none, **options)
         options["require_labels"] = require_labels and self.sign is None
-        if guess_format(self.path) == "fasta":
-            read, more = self._reader(base, pad)
-            return self._signed(read(self.path, **more, **options))
         (windows,) = self._of_table(None, base, pad, **options)
         return self._signed(windows)
+
+    def _check_no_split(self, reason: str) -> None:
+        if self.is_split_asked and self.split != "all":
+            raise UsageError(
+                f"must be all or left out, got {self.split!r}: {self.path} {reason}", "split"
+            )
 
     def _of_peaks(self, genome: Genome, *, require_labels: bool, **options: Any) -> Windows:
         """Read intervals of a genome; negatives are drawn if labels are needed."""
@@ -178,14 +185,14 @@ class ExampleFile:
     def _of_table(
         self, n: int | None, base: int | None, pad: bool, **options: Any
     ) -> Iterator[Windows]:
-        """Yield the windows of a table, n at a time: those of the split, or all if none has it.
+        """Yield windows of a table, n at a time, or of FASTA: those of the split, or all.
 
         With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
 
         Raises
         ------
         InputFormatError
-            If the table is invalid, has other splits, or only one that is held out.
+            If the file is invalid, has other splits, or only one that is held out.
         """
         read, more = self._reader(base, pad)
 
@@ -200,10 +207,12 @@ class ExampleFile:
         n_parts = 0
         try:
             for windows in parts(self.split_or_none):
+                if not windows.split_names:
+                    self._check_no_split("has no column split, or split= in its headers")
                 yield windows
                 n_parts += 1
-        except InputFormatError:
-            if n_parts or self.split != "train":
+        except InputFormatError as error:
+            if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
             for windows in parts(None):
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
@@ -274,6 +283,7 @@ class ExampleSource:
         negatives: Iterable[tuple[str | None, str]] = (),
         references: Iterable[tuple[str | None, str]] = (),
         seed: int = 0,
+        is_split_asked: bool = False,
     ) -> ExampleSource:
         """Return the source of some files.
 
@@ -293,6 +303,8 @@ class ExampleSource:
             Organism, or None for all, and genome; the other files are then BED.
         seed : int
             Seed of the negatives that are drawn from genomes.
+        is_split_asked : bool
+            Whether files without splits are refused, unless all rows are read.
 
         Raises
         ------
@@ -316,7 +328,8 @@ class ExampleSource:
                     "pair takes two; name it alone"
                 )
             genome = _genome_of(path, name or organism, genomes) if genomes else None
-            parts.append(ExampleFile(path, name or organism, sign, split, site, genome, seed))
+            more = (split, site, genome, seed, is_split_asked)
+            parts.append(ExampleFile(path, name or organism, sign, *more))
         return cls(tuple(parts))
 
     @property
@@ -610,7 +623,7 @@ def check_alike(windows: Windows, path: str, first: Windows, first_path: str) ->
 def log_one_split(windows: Windows, path: str) -> None:
     """Warn that the split of all windows is ignored."""
     logger.warning(
-        "the split column is %r in every row of %s; ignoring it and using all rows",
+        "the split is %r in every row of %s; ignoring it and using all rows",
         windows.split_names[0],
         path,
     )

@@ -180,6 +180,11 @@ BAD = {
     f"empty.csv {FREE}": "empty.csv:3: sequence must not be empty",
     f"odd.csv {FREE}": "odd.csv:2: sequence must be of IUPAC nucleotide letters, got 'E'",
     f"=ant.csv {FREE}": "DATA must be FILE or ORGANISM=FILE, got '=ant.csv'",
+    f"K562/CTCF=ant.csv {FREE}": "organism without / and =, got 'K562/CTCF=ant.csv'; write K562_C",
+    f"x=y=ant.csv {FREE}": "organism without / and =, got 'x=y=ant.csv'; write x_y=ant.csv",
+    f"ant.csv {FREE} --split dev": "--split must be all or left out, got 'dev': ant.csv has no",
+    f"ant.fa --negatives ant_bg.fa {FREE} --split valid": "got 'valid': ant.fa has no column split",
+    f"ant.csv {FREE} --memory 1G --split dev": "--split must be all or left out, got 'dev'",
 }
 
 
@@ -195,10 +200,47 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     for name, rows in files.items():
         (here / f"{name}.csv").write_text("\n".join(["sequence,label", *rows.split()]) + "\n")
     (here / "30.csv").write_text(f"sequence,label,site\n{'A' * 20},1,3\n{'C' * 20},0,3\n")
-    code = 2 if data.startswith(("=", "ant=ant.csv --organism")) else 1
+    code = (
+        2
+        if data.startswith(("=", "K562", "x=", "ant=ant.csv --organism")) or "split" in data
+        else 1
+    )
     error = seqmtl(f"train {data} -o {tmp_path}/never", code).err
     assert re.search(BAD[data], error), error
     assert not (tmp_path / "never").exists()
+
+
+def test_splits_of_fasta_are_those_of_a_table(here, tmp_path, seqmtl):
+    """Records in headers' splits and rows of a column give the same models and the same errors."""
+    rows = [f"{name}{i}" for name in MOTIFS for i in range(40)]
+    texts = dict(line.split("\n")[:2] for line in (here / "ant.fa").read_text()[1:].split("\n>"))
+    texts |= dict(line.split("\n")[:2] for line in (here / "bee.fa").read_text()[1:].split("\n>"))
+    labels = [i % 2 for i in range(len(rows))]
+    splits = ["train" if i < 60 else "test" for i in range(len(rows))]
+    zipped = [*zip(rows, labels, splits, strict=True)]
+    fasta = [f">{name} label={label} split={split}\n{texts[name]}" for name, label, split in zipped]
+    table = [f"{texts[name]},{label},{split}" for name, label, split in zipped]
+    (here / "s.fa").write_text("\n".join(fasta) + "\n")
+    (here / "s.csv").write_text("\n".join(["sequence,label,split", *table]) + "\n")
+    models = []
+    for file in ("s.fa", "s.csv"):
+        seqmtl(f"train {file} {FREE} -o {tmp_path}/m -q")
+        models.append(MultiTaskModel.load(f"{tmp_path}/m"))
+        assert models[-1].training["tasks"]["task"]["n"] == 60
+        shown = seqmtl(f"evaluate {tmp_path}/m {file} --bootstrap 0 --json - -q")
+        assert json.loads(shown.out)["tasks"]["task"]["n"] == 20
+        assert "was trained on" not in shown.err
+        error = seqmtl(f"train {file} --split dev -o never", 2).err
+        assert (
+            "must be one of those in the file, train (60 rows), test (20 rows), got 'dev'" in error
+        )
+    np.testing.assert_array_equal(models[0].W, models[1].W)
+    (here / "s.fa").write_text("\n".join(fasta[60:]) + "\n")
+    error = seqmtl("train s.fa -o never", 1).err
+    assert "split must be one of those in the file, test (20 rows), got 'train'" in error
+    (here / "s.fa").write_text("\n".join(fasta).replace("test", "x").replace("train", "x") + "\n")
+    told = seqmtl(f"train s.fa {FREE} -o {tmp_path}/m").err
+    assert "the split is 'x' in every row of s.fa; ignoring it and using all rows" in told
 
 
 def test_faults_of_sequences_are_counted_and_padding_is_none(here, tmp_path, seqmtl):
@@ -218,6 +260,24 @@ def test_a_name_has_no_slash():
     assert name_and_path("./a=b.fa") == (None, "./a=b.fa")
     assert name_and_path("rate=0.1/x=1.fa") == ("rate", "0.1/x=1.fa")
     assert data_file(("ant", "x.fa")) == data_file("ant=x.fa") == "ant=x.fa"
+    assert data_file("rate=0.1/x=1.fa") == "rate=0.1/x=1.fa"
+    assert data_file("dir/no_such=x.fa") == "dir/no_such=x.fa"
+
+
+def test_a_path_may_have_an_equals_sign(here):
+    (here / "dir=1").mkdir()
+    for name in ("x.fa", "a=b.fa"):
+        (here / "dir=1" / name).write_text(">a\nAC\n")
+        for path in (f"./dir=1/{name}", f"dir=1/{name}", str(here / "dir=1" / name)):
+            assert data_file(path) == path
+            assert name_and_path(path) == (None, path)
+    (here / "1").mkdir()
+    (here / "1" / "x.fa").write_text(">a\nAC\n")
+    assert name_and_path("dir=1/x.fa") == ("dir", "1/x.fa")
+    with pytest.raises(
+        ValueError, match=r"without / and =, got 'K562/CTCF=ant.fa'; write K562_CTCF="
+    ):
+        data_file(("K562/CTCF", "ant.fa"))
 
 
 @pytest.mark.parametrize("change", [lambda s: s[:-3], lambda s: "A" + s], ids=["short", "long"])

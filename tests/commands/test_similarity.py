@@ -57,6 +57,13 @@ def test_product_of_the_parts_of_names(write, tmp_path, seqmtl):
     assert "--product names all tables; give it alone" in error
 
 
+def test_a_misspelt_kind_is_no_file(tree, seqmtl):
+    error = seqmtl(f"similarity --tree {tree} --similarity smoth", 2).err
+    assert "--similarity must be a kind or a table, got 'smoth'; did you mean 'smooth'?" in error
+    error = seqmtl("similarity --similarity missing", 1).err
+    assert error == "seqmtl: error: missing: cannot be read as a table: No such file or directory\n"
+
+
 def test_draws(tree, tmp_path, seqmtl):
     for suffix, magic in (("png", b"\x89PNG"), ("svg", b"<?xm"), ("pdf", b"%PDF")):
         plot = tmp_path / f"K.{suffix}"

@@ -202,7 +202,7 @@ class TestSelection:
         table.write_text("\n".join([f"{lines[0]}\tsplit", *(f"{x}\tall" for x in lines[1:])]))
         path = tmp_path / "m"
         told = seqmtl(f"train {table} --selection none -o {path}").err
-        assert "the split column is 'all' in every row" in told
+        assert "the split is 'all' in every row" in told
         assert sum(t["n"] for t in MultiTaskModel.load(path).training["tasks"].values()) == 180
 
     @pytest.mark.parametrize("memory", ["", "--memory 1G"])
@@ -213,7 +213,7 @@ class TestSelection:
         table, path = tmp_path / "t.tsv", tmp_path / "m"
         table.write_text("\n".join([f"{lines[0]}\tsplit", *(f"{x}\ttest" for x in lines[1:])]))
         told = seqmtl(f"train {table} --selection none -o {path} {memory}", 1).err
-        assert "split must be one of the column's values, test (180 rows), got 'train'" in told
+        assert "split must be one of those in the file, test (180 rows), got 'train'" in told
         assert not path.exists()
         seqmtl(f"train {table} --split test --selection none -o {path} {memory}")
         assert MultiTaskModel.load(path).training["split"] == "test"

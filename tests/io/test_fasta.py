@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import read_contigs, read_fasta_windows
+from seqmtl.io import read_contigs, read_fasta_windows, read_windows
 from seqmtl.io.fasta import scan_fasta
 from seqmtl.sequences import decode
 
@@ -85,6 +85,9 @@ BAD = [
     ("ACGT\n", "starts with 'ACGT'", 1, None),
     ("\n\n@read\nACGT\n+\nIIII\n", "looks like FASTQ", 3, None),
     ("organism\tlabel\n", "looks like a table", 1, None),
+    ("@SQ\tSN:1\n", "looks like SAM", 1, None),
+    ('{"sequence": "AC"}\n', "looks like JSON", 1, None),
+    ("LOCUS       X\n", "looks like GenBank", 1, None),
     (b"\x00\x01\x02", "must be FASTA", 1, None),
     (">a\nAC\n>b\n>c\nGT\n", "a header but no sequence", 3, "b"),
     (">a\nAC\n>b\n\n \n", "a header but no sequence", 3, "b"),
@@ -96,7 +99,8 @@ BAD = [
     (">a\nAC>b\nGT\n", "got '>'", 2, "a"),
     (">a x\rAC\rGT\r", "these end in CR", 1, "a"),
     (">a\nACGT\n;comment\n", "got ';'", 3, "a"),
-    (">a\nAC\n>\nMKL\n", "got 'L'", 4, "2"),
+    (">a\nAC\n>\nMKL\n", "got 'L'; this looks like a protein: give nucleotides", 4, "2"),
+    (">a\nACGTNNE\n", "got 'E'; correct the sequence", 2, "a"),
     (gzip.compress(TEXT.encode(), mtime=0)[:-3], "truncated", None, None),
 ]
 
@@ -129,6 +133,47 @@ def test_labels_and_organisms_in_headers(write):
         ("s3", "worm", 1, "ACGT"),
         ("gi|44", "fly", -1, "ACGT"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "organism"),
+    [
+        ("s organism=Homo sapiens label=1", "Homo sapiens"),
+        ("s label=1 organism=D. melanogaster", "D. melanogaster"),
+        ("s organism=Homo sapiens chr1:100-200 label=1", "Homo sapiens"),
+        ("s organism=fly chr2L:100-200(+) label=1", "fly"),
+        ('s organism="Influenza A (H1N1)" label=1', "Influenza A (H1N1)"),
+        ("s organism='cell  1, left', label=1", "cell 1, left"),
+        (
+            "s [organism=Oryza sativa Japonica Group] [strain=K-12 x] [label=1]",
+            "Oryza sativa Japonica Group",
+        ),
+        ("s|organism=Canis lupus familiaris|label=1", "Canis lupus familiaris"),
+        ("s label=1 from a list, organism=fly; notes", "fly"),
+        ("s label=1 organism=ant rest=", "ant"),
+    ],
+)
+def test_names_of_several_words_in_headers(write, header, organism):
+    (row,) = windows_of(read_fasta_windows(write(f">{header}\nACGT\n")))
+    assert row == ("s", organism, 1, "ACGT")
+
+
+def test_species_of_one_genus_are_two_organisms(write):
+    text = ">a organism=Drosophila melanogaster label=1\nAC\n"
+    windows = read_fasta_windows(write(text + text.replace("melanogaster", "simulans")))
+    assert windows.task_names == ("Drosophila melanogaster", "Drosophila simulans")
+
+
+def test_splits_in_headers(write):
+    text = ">a split=train label=1\nAC\n>b label=0 Split=test\nGT\n>c split=train label=0\nCC\n"
+    for read in (read_fasta_windows, read_windows):
+        windows = read(write(text))
+        assert windows.split_names == ("train", "test")
+        assert windows.splits.tolist() == [0, 1, 0]
+        assert read(write(text), split="train").names.tolist() == ["a", "c"]
+        with pytest.raises(InputFormatError, match=r"train \(2 rows\), test \(1 rows\), got 'dev'"):
+            read(write(text), split="dev")
+    assert len(read_fasta_windows(write(text.replace("plit", "plat")), require_labels=False)) == 3
 
 
 def test_an_organism_that_is_given_comes_before_the_headers(write):
@@ -173,6 +218,17 @@ BAD_WINDOWS = [
     (">a label=0\nAC\n>b label=-1\nAC\n", {}, "0 on line 1 and -1 on line 3", 3, None),
     (">a label=1 organism=x\nAC\n>b label=1\nAC\n", {}, "organism=NAME", None, "b"),
     ("", {}, "it is empty", None, None),
+    (">a label=1 organism=fly +\nAC\n", {}, "got 'fly \\+'; put quotes around", 1, "a"),
+    (">a label=1 organism=Homo sapiens 3\nAC\n", {}, "Homo sapiens 3'; put quotes", 1, "a"),
+    (">a label=1 organism=fruit fly\nAC\n", {}, "one word, two as in Homo sapiens", 1, "a"),
+    (">a label=1 organism='x\nAC\n", {}, 'got "\'x"; put quotes', 1, "a"),
+    (">a organism= label=1\nAC\n", {}, "organism must not be empty", 1, "a"),
+    (">a split=held out label=1\nAC\n", {}, "split must be one word", 1, "a"),
+    (">a label=1 x=1 x=2 Label=0\nAC\n", {}, "label= must be once in a header", 1, "a"),
+    (">a label=1 species=fly\nAC\n", {}, "named 'organism', got 'species'; rename", None, None),
+    (">a label=1 set=x\nAC\n", {"split": "x"}, "'split', got 'set'; rename", None, None),
+    (">a label=1 split=x\nAC\n>b label=1\nAC\n", {}, "a split or none", 3, "b"),
+    (">a label=1\nAC\n>b label=1 split=x\nAC\n", {"split": "y"}, "a split or none", 3, "b"),
 ]
 
 

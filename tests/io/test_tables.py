@@ -180,6 +180,42 @@ SPLIT = [
 SPLIT_HEADER = ("organism", "label", "sequence", "split")
 
 
+def test_tables_as_other_programs_write_them(write):
+    expected = [("task", 1, "ACGT"), ("task", -1, "TTTT")]
+    r = '"sequence"\t"label"\t"name"\n"ACGT"\t1\t"a"\n"TTTT"\t0\t"x ""y"""\n'
+    windows = read_windows(write(r))
+    assert rows_of(windows) == expected
+    assert windows.names.tolist() == ["a", 'x "y"']
+    for text in (
+        "\ufeffsequence,label\nACGT,1\nTTTT,0\n",  # a mark of the byte order
+        "# exported\n\n#more,text\nsequence,label\nACGT,1\nTTTT,0\n",
+        ",sequence,label,,\n0,ACGT,1.0,,\n1,TTTT,0.0,,\n",  # an index, and empty columns
+        "sequence\tlabel\rACGT\t1\rTTTT\t0\r",
+    ):
+        assert rows_of(read_windows(write(text))) == expected
+    plain = "sequence\tlabel\tname\nACGT\t1\t\"5' end\nTTTT\t0\tb\n"
+    assert read_windows(write(plain)).names.tolist() == ["\"5' end", "b"]
+
+
+def test_blanks_around_names_do_not_count(write):
+    path = write("organism,sequence,label,split\nfly ,AC,1,train \nfly,GT,0,train\nbee,TT,1,test\n")
+    windows = read_windows(path, split="train")
+    assert rows_of(windows) == [("fly", 1, "AC"), ("fly", -1, "GT")]
+    assert windows.split_names == ("train", "test")
+
+
+def test_a_split_by_another_name_is_not_ignored(write):
+    for name in ("Split", "splits", "set", "fold", "Partition"):
+        path = write(f"sequence,label,{name}\nACGT,1,train\nTTTT,0,test\n")
+        with pytest.raises(
+            InputFormatError, match=f"named 'split', got '{name}'; rename it, or us"
+        ):
+            read_windows(path, split="train")
+        assert len(read_windows(path)) == 2  # all rows
+    path = write("sequence,label,size\nACGT,1,3\nTTTT,0,4\n")
+    assert len(read_windows(path, split="train")) == 2
+
+
 def test_split_keeps_only_its_rows(write):
     path = write(table(SPLIT, SPLIT_HEADER))
     windows = read_windows(path, split="train")
@@ -299,6 +335,21 @@ BAD = [
     ("ACGTAC,1\nTTGTAC,0\n", "looks like a row; write a header above it", 1),
     (table(header=("species", "label", "sequence")), "'organism', got 'species'; rename it", None),
     (table(header=("Organisms", "label", "sequence")), "got 'Organisms'; rename it", None),
+    (table(header=("Site", "label", "sequence"), rows=[("1", "1", "AC")]), "got 'Site'", None),
+    ("@r1\nACGT\n+\nIIII\n", "looks like FASTQ", 1),
+    ("\n" + '[{"sequence": "ACGT", "label": 1}]', "looks like JSON", 2),
+    ('{"sequence": "ACGT", "label": 1}\n', "looks like JSON", 1),
+    ('"sequence" "label"\n"1" "ACGT" 1\n', "separate the columns by tabs", 1),
+    ("c\tx\tgene\t1\t9\t.\t+\t.\tx\n", "this looks like GFF or GTF", 1),
+    ("@HD\tVN:1.6\n", "looks like SAM", 1),
+    ("##fileformat=VCFv4.2\n#CHROM\tPOS\n1\t5\n", "VCF, which is for seqmtl variants", 1),
+    ("##gff-version 3\nc\tx\tgene\t1\t9\t.\t+\t.\t.\n", "looks like GFF3", 1),
+    ("LOCUS       X 5 bp DNA\n", "looks like GenBank", 1),
+    ("ID   X; SV 1\n", "looks like EMBL", 1),
+    ("<!DOCTYPE html>\n", "looks like HTML", 1),
+    ("# note\n# more\n", "it is empty", None),
+    ("#sequence,label\nACGT,1\n", "rename '#sequence' to 'sequence'", 1),
+    ('"sequence"\t"label"\n"1"\t"ACGT"\t1\n', "got 3; .*row.names = FALSE", 2),
     (table().replace("\t", ";"), "separate the columns by tabs", 1),
     (table(header=("label", "label", "sequence")), "column once, got 'label' again", 1),
     (table([*ROWS, ("worm", "1", '"ACGTA')]).replace("\t", ","), "quotes must end on its line", 5),
@@ -313,7 +364,8 @@ BAD = [
     (table([("a", "0", "AC"), ("a", "-1", "AC")]), "0 on line 2 and -1 on line 3", 3),
     (table([*ROWS, ("worm", "1", "ACG")]), "got 3 bases here and 5 on line 2.*at most 3", 5),
     (table([*ROWS, ("worm", "1", "")]), "sequence must not be empty", 5),
-    (table([*ROWS, ("worm", "1", "ACEFT")]), "got 'E' at letter 3", 5),
+    (table([*ROWS, ("worm", "1", "ACEFT")]), "got 'E' at letter 3; correct the sequence", 5),
+    (table([*ROWS, ("worm", "1", "MKLHE")]), "got 'L' at letter 3; this looks like a protein", 5),
     (table([*ROWS, ("worm", "1", "AC TA")]), "got ' ' at letter 3", 5),
     (table([*ROWS, ("worm", "1", "ACéT")]), "got 'é' at letter 3", 5),
     (table([*ROWS, ("", "1", "ACGTA")]), "organism must not be empty", 5),

@@ -91,10 +91,21 @@ def test_labels_are_of_one_kind_across_blocks():
     assert labels.parse("0", 5) == -1
     for text, message in (
         ("-1", "^x:7: labels must be 1 and -1, or 1 and 0, but .* 0 on line 3 and -1 on line 7; u"),
-        ("1.0", "^x:7: label must be 1, -1 or 0, got '1.0'"),
+        ("-1.0", "^x:7: labels must be 1 and -1, or 1 and 0, but .* 0 on line 3 and -1 on line"),
+        ("0.8", "^x:7: label must be 1, -1 or 0, got '0.8'"),
+        ("1.5", "got '1.5'"),
+        ("NA", "got 'NA'"),
+        (" 1", "got ' 1'"),
     ):
         with pytest.raises(InputFormatError, match=message):
             labels.signs(Columns("x", [6, 7], ["1", text]), 0)
+
+
+@pytest.mark.parametrize("negative", ["0.0", "-1.0"])
+def test_labels_may_have_a_decimal_as_pandas_writes_them(negative):
+    labels = LabelColumn("x")
+    rows = Columns("x", [2, 3, 4], ["1.0", negative, negative.removesuffix(".0")])
+    assert labels.signs(rows, 0).tolist() == [1, -1, -1]
 
 
 NO_END = IntervalColumns(0, 1, None, "position")

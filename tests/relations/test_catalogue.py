@@ -2,6 +2,7 @@
 
 import csv
 import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from seqmtl._names import abbreviate, identify, match_names, simplify
+from seqmtl.exceptions import ModelFileError
 from seqmtl.files import catalogue
 from seqmtl.relations.trees import read_tree
 
@@ -32,6 +34,21 @@ SETS = {
     "A.thaliana H.sapiens",
     "schweikert2008_splice": "c_elegans c_remanei p_pacificus d_melanogaster a_thaliana",
 }
+
+
+def test_a_model_in_an_archive_is_no_file(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
+        archive.writestr("starter/x.seqmtl", b"")
+        archive.writestr("starter/", b"")
+    monkeypatch.setattr(
+        catalogue, "_folder", lambda name: zipfile.Path(archive.filename, "starter/")
+    )
+    with pytest.raises(
+        ModelFileError, match=r"^starter:x: is in an archive \(.*p.zip/.*; unpack it"
+    ):
+        catalogue.model_path("starter:x")
+    with pytest.raises(ModelFileError, match=r"^starter:y: is not a shipped model \(starter:x\)"):
+        catalogue.model_path("starter:y")
 
 
 def ages(tree):

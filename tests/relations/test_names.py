@@ -145,12 +145,18 @@ def test_names_of_one_organism_are_refused_with_their_line():
     check_distinct(["Cunninghamella elegans", "c_elegans", "Ctenus elegans", "t1", "t_1", "task"])
 
 
-def test_a_tree_may_have_two_leaves_of_one_organism_until_a_name_could_be_either(tmp_path):
-    (tmp_path / "t.nwk").write_text("((human:1,Homo_sapiens:1):1,fly:2);")
-    tree = read_tree(tmp_path / "t.nwk")
-    assert tree.prune(["human", "fly"]).leaf_names == ("human", "fly")
+def test_a_tree_may_have_two_leaves_of_one_organism_until_one_is_used(tmp_path, seqmtl):
+    path = tmp_path / "t.nwk"
+    path.write_text("((human:1,Homo_sapiens:1):1,(fly:2,bee:1):1);")
+    tree = read_tree(path)
+    assert tree.prune(["bee", "fly"]).leaf_names == ("fly", "bee")
     with pytest.raises(UnknownTaskError, match=r"'9606' is ambiguous .* 'human', 'Homo_sapiens'"):
         tree.prune(["9606", "fly"])
+    with pytest.raises(InputFormatError, match="one leaf, got 'human' and 'Homo_sapiens' for the"):
+        tree.prune(["human", "fly"])
+    for more in ("", "--organisms human,fly"):
+        told = seqmtl(f"similarity --tree {path} {more} -o {tmp_path}/K.tsv", 1).err
+        assert "'human' and 'Homo_sapiens' for the same organism; remove all but one" in told
 
 
 # ---- what is said

@@ -178,6 +178,8 @@ REFUSED = {
         (">a\nAC\n> \nAC\n", 3, "has no name; write >Genus_species"),
         ("ACGT\n>a\nAC\n", 1, "must start with a > line"),
         (b">a\nA\xff\n", None, "cannot be read as a FASTA file"),
+        (">a\nMKTA\n>b\nMEFq\n", 3, "nucleotides, got E, F, Q, as in a protein; give nucl"),
+        (">a\nMKHA\n>b\nMKRS\n", 1, "of nucleotides, got others, as in a protein"),
     ],
     read_distances: [
         ("", None, "is not a table of distances"),
@@ -200,6 +202,12 @@ REFUSED = {
         ("a\tb\t1\na\tb\n", 2, "a line must be a, b, distance, got 2 fields"),
         ("a\tb\t1\na\t\t2\n", 2, "a line must be a, b, distance"),
         ("a\tb\t1\na\ta\t2\n", None, "must be 0 on the diagonal"),
+        (",a,b\na,0,1\nb,1,0\n", None, "put tabs between the fields, not commas"),
+        ("a,b,1\n", None, "put tabs between the fields, not commas"),
+        ("    2\na   0 1\nb   1 0\n", None, "this looks like PHYLIP: write names in the first"),
+        ("\t3\na\nb\t0.1\nc\t0.1\t0.2\n", None, "this looks like PHYLIP"),
+        ("a.fa\tb.fa\t0.1\t0\t50/1000\n" * 3, None, "mash dist: cut -f1-3 leaves"),
+        ("a.fa\tb.fa\t0.1\t1e-9\t50/1000\n" * 5, None, "mash dist: cut -f1-3 leaves"),
     ],
     read_groups: [
         ("", None, "is not a table of groups"),

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
 from seqmtl.files import catalogue
-from seqmtl.relations import Tree, read_tree
+from seqmtl.relations import TaskKernel, Tree, read_tree
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
 
@@ -149,7 +149,11 @@ class TestNewick:
             ("'an organism';", "an organism"),
             ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", "r|a|b"),
             (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", "root|9606|10090"),
-            ("(back\\slash,'a\\',\"c\");", '|back\\slash|a\\|"c"'),
+            ("(back\\slash,'a\\',c\"d);", '|back\\slash|a\\|c"d'),
+            (
+                '("Homo sapiens":1,"Burton\'s (x)":2,"a ""b""");',
+                '|Homo sapiens|Burton\'s (x)|a "b"',
+            ),
             ("((a)b)c;", "c|b|a"),
             ("((a,b)nan,(c,d)¹,(e,f)1e5)inf;", "inf|nan|a|b|¹|c|d||e|f"),
             ("((a,b)x,(c,d)x);", "|x|a|b|x|c|d"),
@@ -316,6 +320,9 @@ class TestSources:
             read_tree("metazo")
         with pytest.raises(InputFormatError, match=r"; shipped are metazoa, plants$"):
             read_tree("animals")
+        message = "^metazo: cannot be read as a tree: No such file or directory; did you mean"
+        with pytest.raises(InputFormatError, match=message):
+            read_tree("metazo")
 
     def test_what_cannot_be_read(self, write, tmp_path, monkeypatch):
         cut = write(gzip.compress(TREE.encode())[:-12], "cut.gz")
@@ -323,6 +330,10 @@ class TestSources:
         for path in (cut, binary, tmp_path):
             with pytest.raises(InputFormatError, match=f"{path.name}: cannot be read as a tree"):
                 read_tree(path)
+        (loop := tmp_path / "loop").symlink_to(loop)
+        for path, reason in ((tmp_path, "Is a directory"), (loop, "Too many levels of symbolic l")):
+            with pytest.raises(InputFormatError, match=f"^{path}: cannot be read .*: {reason}"):
+                TaskKernel.from_tsv(path)
         monkeypatch.setattr(catalogue, "names", lambda: ())
         with pytest.raises(InputFormatError, match=r"absent.nwk: cannot be read as a tree"):
             read_tree("absent.nwk")
