@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from seqmtl.exceptions import ModelFileError
+from seqmtl.exceptions import UsageError
 
 #: How the names of shipped models begin, wherever a model file is expected.
 STARTER = "starter:"
@@ -34,7 +35,7 @@ def model_path(path: str | os.PathLike[str]) -> str:
 
     Raises
     ------
-    ModelFileError
+    UsageError
         If no shipped model has this name.
     """
     path = os.fspath(path)
@@ -44,7 +45,10 @@ def model_path(path: str | os.PathLike[str]) -> str:
     names = _stems("starter", ".seqmtl")
     if name not in names:
         shipped = ", ".join(f"{STARTER}{model}" for model in names)
-        raise ModelFileError(f"is not a shipped model ({shipped or 'there are none'})", path=path)
+        near = [f"; did you mean {STARTER}{model}?" for model in get_close_matches(name, names, 1)]
+        raise UsageError(
+            f"{path} is not a shipped model ({shipped or 'there are none'}){''.join(near)}"
+        )
     return str(_folder("starter") / f"{name}.seqmtl")
 
 
