@@ -33,8 +33,10 @@ _Result = TypeVar("_Result", covariant=True)
 #: Types of values by their kinds, for docstrings.
 _TYPES = {"flag": "bool", "text": "str or path", "data_file": "str or path"}
 #: How the help shows values that are files, and folders.
-_FILES = {"FILE", "MODEL", "DATA", "FASTA", "VCF", "BED", "TSV", "HTML", "NEWICK", "CONFIG", "OUT"}
-_FILES |= {"DONOR", "ACCEPTOR", "DONORS", "ACCEPTORS"}
+_FILES = {
+    *("FILE", "MODEL", "DATA", "FASTA", "VCF", "BED", "TSV", "HTML", "NEWICK", "CONFIG", "OUT"),
+    *("DONOR", "ACCEPTOR", "DONORS", "ACCEPTORS"),
+}
 _FOLDERS = {"DIR", "FOLDER"}
 #: Kinds of fields by their annotations.
 _KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
