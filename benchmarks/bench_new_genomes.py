@@ -9,7 +9,7 @@ true if both ends are right; introns outside coding sequence that are annotated 
 annotations without CDS count all. Prints for each genome and length class, before and after
 training: introns, those called at .5, sensitivity, precision, F1, the sum of the probabilities,
 and the number and precision of the calls of .9, of all annotated introns. The precision of these
-is what :mod:`seqmtl.splicing.diagnostics` states.
+is what `examples/04_starter_models.py` puts into the paired model.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import read_contigs
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.relations import TaskKernel
-from seqmtl.splicing.diagnostics import LENGTH_CLASSES
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.self_training import SelfTraining
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
+#: Shortest introns of the classes of length.
+LENGTH_CLASSES = (0, 200, 1_000, 4_000)
 QUICK = {"model": "starter:splice", "rounds": 1}
 Intron = tuple[str, int, int, bool]  # contig, start, end, is on the minus strand
 

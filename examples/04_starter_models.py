@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import json
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from seqmtl import (
     dataset,
     read_windows,
 )
+from seqmtl._names import NameIndex
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.evaluation import evaluate
@@ -39,6 +41,7 @@ from seqmtl.io.dataset import read_dataset
 from seqmtl.io.genome import load_genome
 from seqmtl.linear_model.site import Site
 from seqmtl.linear_model.weights_io import round_weights
+from seqmtl.relations.clades import shipped_clades
 from seqmtl.relations.trees import read_tree
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
@@ -112,6 +115,9 @@ GENOMES = [
         40,
     ),
 ]
+#: Precision of the introns called in genomes of organisms that were left out.
+NEW_GENOMES = Path(__file__).parents[1] / "benchmarks/results/new_genomes.json"
+MIN_CALLS = 20  # of probability 0.9
 #: Organisms whose sites get second log-odds from their surroundings.
 RESCORED = ("h_sapiens",)
 LIKE_HUMAN = {"m_musculus", "f_catus"}  # with its layer, as they have few labels, but for these:
@@ -346,6 +352,22 @@ def left_out(
     return dict(sorted(entries.items()))
 
 
+def measured_precision(tasks: Sequence[str]) -> dict[str, Any]:
+    """Return the precision of introns in held-out genomes by clade, and the tasks of each clade."""
+    tree, by_clade = read_tree(TREE), {}
+    for row in json.loads(NEW_GENOMES.read_text())["rows"]:
+        if row["bases"] == "all" and row["calls of .9"] >= MIN_CALLS:
+            shares = by_clade.setdefault(row["clade"], {}).setdefault(row["model"], [])
+            shares.append(round(row["right"], 2))
+    facts = {}
+    for clade, cases in sorted(by_clade.items()):
+        leaves = shipped_clades().locate(tree, clade).leaves
+        members = NameIndex([tree.leaf_names[leaf] for leaf in leaves])
+        ranges = {case: [min(shares), max(shares)] for case, shares in sorted(cases.items())}
+        facts[clade] = {"organisms": [name for name in tasks if members.find(name)], **ranges}
+    return facts
+
+
 def pair(data: Path, folder: Path, datasets: list[Path], without: list[str]) -> PairedModel:
     """Pair the models of a folder: by annotated genomes, and by the lengths of introns."""
     donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
@@ -368,7 +390,8 @@ def pair(data: Path, folder: Path, datasets: list[Path], without: list[str]) -> 
             f"{values.n_introns} introns, {values.n_coding} coding bases, {values.n_sites} sites"
         )
         print(f"splice    {name:20} {facts}", flush=True)
-    return PairedModel(donor, acceptor, layer, {"split": "valid"})
+    training = {"split": "valid", "precision": measured_precision(donor.tasks)}
+    return PairedModel(donor, acceptor, layer, training)
 
 
 def with_u12(model: PairedModel, data: Path, without: list[str]) -> PairedModel:

@@ -7,16 +7,22 @@ import math
 import statistics
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar, copy_context
-from typing import Any
+from typing import Any, TypeVar
 
 from seqmtl._messages import is_level_logged
 
 logger = logging.getLogger("seqmtl")
 
+_Contig = TypeVar("_Contig", bound=Any)
 #: Writes a line over the last one, for a command on a terminal.
 REDRAW: ContextVar[Callable[[str], None] | None] = ContextVar("redraw", default=None)
+
+
+def short(value: float) -> str:
+    """Format a number with one decimal, or two digits if it is below 1."""
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
 class _Progress:
@@ -164,27 +170,47 @@ class ScanProgress(_Progress):
         super().__init__()
         self._n_bytes = n_bytes
         self._n_read = self._n_bases = 0
+        self._ends: deque[tuple[int, int]] = deque()  # bases and bytes up to contigs' ends
+        self._end = 0, 0  # of the last contig that was scanned
         self._begin: tuple[float, float, int] | None = None  # time, share, bases at the first block
 
     def read(self, n: int) -> None:
         """Count bytes read."""
         self._n_read += n
 
-    def __call__(self, n_scanned: int, n_read: int) -> None:
-        """Show progress, given the bases scanned and those read."""
+    def contigs(self, contigs: Iterable[_Contig]) -> Iterator[_Contig]:
+        """Yield contigs, and note where each ends in the file."""
+        n_bases = 0
+        for contig in contigs:
+            n_bases += contig.codes.size
+            self._ends.append((n_bases, self._n_read))
+            yield contig
+
+    def __call__(self, n_scanned: int) -> None:
+        """Show progress, given the bases scanned."""
         self._n_bases = n_scanned
         now = time.monotonic()
-        share = self._n_read / self._n_bytes * n_scanned / n_read if self._n_bytes else 0.0
+        share = self._share()
         if self._begin is None:
             self._begin = (now, share, self._n_bases)
         if not self._is_due(now):
             return
         seconds = max(now - self._begin[0], 1e-9)
         speed = (self._n_bases - self._begin[2]) / 1e6 / seconds
-        text = f"{self._n_bases / 1e6:.1f} Mb scanned, {speed:.1f} Mb/s"
+        text = f"{short(self._n_bases / 1e6)} Mb scanned, {short(speed)} Mb/s"
         if self._n_bytes:
             text = f"{100 * share:.0f} %, {text}{self._time_left(share, seconds)}"
         self._show(text, {"share": share, "n_bases": self._n_bases})
+
+    def _share(self) -> float:
+        """Return the share of the file that is scanned: of a contig, that of its bases."""
+        while self._ends and self._ends[0][0] <= self._n_bases:
+            self._end = self._ends.popleft()
+        (n_bases, n_bytes), part = self._end, 0.0
+        if self._ends:
+            bases, end = self._ends[0]
+            part = (self._n_bases - n_bases) / (bases - n_bases) * (end - n_bytes)
+        return (n_bytes + part) / self._n_bytes if self._n_bytes else 0.0
 
     def _time_left(self, share: float, seconds: float) -> str:
         assert self._begin is not None

@@ -14,6 +14,7 @@ from seqmtl.relations.trees import LARGEST_TREE
 logger = logging.getLogger(__name__)
 
 _MAX_NAMES = 4  # of organisms in a message
+_MAX_AUPRC = 0.99  # that a message promises
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 
 
@@ -37,6 +38,7 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     label = name if simplify(name) == simplify(taxon) else f"{name} ({taxon})"
     is_far = relatives.r2 < _FAR
     divergence = f"diverged {relatives.apart} ago" if relatives.is_dated else relatives.apart
+    divergence = "of the same genus or clade" if relatives.is_same_place else divergence
     where = divergence if tree == LARGEST_TREE else f"{divergence} in the tree {tree}"
     hope = _expected(relatives, left_out) or "expect more errors" * is_far
     logger.log(
@@ -63,7 +65,7 @@ def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
     if not measured:
         return ""
     ends = [f(entry["auprc"] for entry in measured.values()) for f in (min, max)]
-    precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
+    precision = " to ".join(dict.fromkeys(f"{min(value, _MAX_AUPRC):.2f}" for value in ends))
     distances = [entry["distance"] for entry in measured.values()]
     apart = years(*distances)
     names = ", ".join(measured) if len(measured) <= _MAX_NAMES else f"{len(measured)} organisms"

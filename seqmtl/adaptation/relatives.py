@@ -86,8 +86,15 @@ class RelativeWeights(NamedTuple):
         return years(self.distance) if self.is_dated else f"a path of {self.distance:.3g}"
 
     @property
+    def is_same_place(self) -> bool:
+        """Whether the tree has no nearer place for it than that of the nearest task."""
+        return bool(self.nearest) and self.distance < 1.0 * self.is_dated + 1e-9
+
+    @property
     def distance_text(self) -> str:
         """The end of the source, with the nearest task."""
+        if self.is_same_place:
+            return f", the place of {self.nearest}"
         return f", {self.apart} from {self.nearest}, the nearest" if self.nearest else ""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -258,6 +259,15 @@ class SitesInput(WindowInput):
     decoys: float = 10.0
     seed: int = 0
 
+    def check(self) -> None:
+        """Refuse options of windows that are not given."""
+        of_genomes = ("contig_ends", "decoys", "seed")
+        if not (self.data or self.genome or self.sites):
+            names = (*of_genomes, "split", "n_windows", "prevalence")
+            self.refuse(names, "is for windows; give DATA, or leave it out")
+        elif self.data:
+            self.refuse(of_genomes, "is for --genome and --sites; leave it out")
+
     @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
@@ -288,6 +298,8 @@ class SitesInput(WindowInput):
         if self.data:
             raise UsageError("give either DATA, or --genome with --sites, not both")
         if model.features.is_position_free:
+            reason = "is for models of sites; this one has none, leave it out"
+            self.refuse(("contig_ends", "decoys", "split"), reason)
             from seqmtl.training.example_source import ExampleSource
 
             self.genome_sites.by_organism()
@@ -317,7 +329,8 @@ class Relatives(Request):
     """The options that score an organism without training data."""
 
     like: str | None = option(
-        "relative of a new organism: species, genus, clade or NCBI taxid, or auto",
+        "relative of a new organism: species, genus, clade or NCBI taxid, or auto (with a model of "
+        "seqmtl pair only in scan)",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -331,14 +344,23 @@ class Relatives(Request):
 WithLike = TypeVar("WithLike", bound=Relatives)
 
 
+def name_of_file(path: str, tasks: Sequence[str]) -> str:
+    """Return the name of a new organism by its file, with an ending if a task has that name."""
+    from seqmtl.linear_model.base import is_known
+
+    name = os.path.basename(path).partition(".")[0]
+    name = "new_organism" if name in ("", "-") else name
+    return f"{name}_genome" if is_known(name, tasks) else name
+
+
 def with_organism_of_like(
-    model: MultiTaskModel | PairedModel, request: WithLike, *, has_genome: bool = False
+    model: MultiTaskModel | PairedModel, request: WithLike, file: str, *, has_genome: bool = False
 ) -> tuple[MultiTaskModel | PairedModel, WithLike]:
     """Return the model with the organism of ``--like``, and the request that scores it.
 
-    It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
-    organism that the model was trained on is scored by its own weights. A paired model is returned
-    as it is, if the request `has_genome`; the genome is then what the organism is added by.
+    It is a new organism, called by ``--organism``, or else by the name of ``--like``, unless that
+    is auto or an organism of the model: then by the file. A paired model is returned as it is, if
+    the request `has_genome`; the genome is then what the organism is added by.
 
     Raises
     ------
@@ -348,7 +370,8 @@ def with_organism_of_like(
         If no organism or clade has the name; the message lists near matches.
     """
     from seqmtl.adaptation import adapt
-    from seqmtl.adaptation.relatives import relative_named
+    from seqmtl.adaptation.relatives import AUTO, relative_named
+    from seqmtl.io.dataset import is_dataset
     from seqmtl.linear_model.base import is_known
     from seqmtl.splicing.model import PairedModel
 
@@ -364,9 +387,11 @@ def with_organism_of_like(
         )
     if organism == "all" and "all" not in model.tasks:
         raise UsageError("--like places one organism; name it with --organism, or leave that out")
-    if organism is None and is_known(like, model.tasks):
-        return model, replace(request, organism=model.match(like))
-    organism = organism or like
+    if organism is None:
+        is_name = like != AUTO and not is_known(like, model.tasks)
+        if not is_name and is_dataset(file):
+            raise UsageError(f"--like {like} needs the organism of {file}; name it with --organism")
+        organism = like if is_name else name_of_file(file, model.tasks)
     request = replace(request, organism=organism)
     if isinstance(model, PairedModel):
         from seqmtl.splicing.new_organism import check_new

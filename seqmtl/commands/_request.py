@@ -11,6 +11,7 @@ import dataclasses
 import inspect
 import math
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -31,6 +32,12 @@ Document: TypeAlias = dict[str, Any]
 _Result = TypeVar("_Result", covariant=True)
 #: Types of values by their kinds, for docstrings.
 _TYPES = {"flag": "bool", "text": "str or path", "data_file": "str or path"}
+#: How the help shows values that are files, and folders.
+_FILES = {
+    *("FILE", "MODEL", "DATA", "FASTA", "VCF", "BED", "TSV", "HTML", "NEWICK", "CONFIG", "OUT"),
+    *("DONOR", "ACCEPTOR", "DONORS", "ACCEPTORS"),
+}
+_FOLDERS = {"DIR", "FOLDER"}
 #: Kinds of fields by their annotations.
 _KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
 
@@ -125,6 +132,11 @@ class Option:
         return tuple(map(self._one, cast("Iterable[object]", values)))
 
     def _one(self, value: object) -> object:
+        if value == "" and self.choices is None:
+            names = {*re.split("[|=]", self.metavar or "")}
+            what = "name a file" if names & _FILES else "have a value"
+            what = "name a folder" if names & _FOLDERS else what
+            raise ValueError(f"must {what}, got an empty text")
         converted = self.kind(value)
         if self.choices is not None:
             check_choice("", converted, self.choices)
@@ -181,7 +193,7 @@ class Request:
         Parameters
         ----------
         names : iterable of str
-            Names of options.
+            Names of options; those that the command lacks are ignored.
         reason : str
             The message after the name of the option.
 
@@ -192,7 +204,7 @@ class Request:
         """
         options = {each.name: each for each in options_of(type(self))}
         for name in names:
-            if getattr(self, name) != options[name].default:
+            if name in options and getattr(self, name) != options[name].default:
                 raise UsageError(f"{options[name].names[-1]} {reason}")
 
     def run(self) -> object:

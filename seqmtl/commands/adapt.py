@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
     )
     organism: str = required("name of the new organism", metavar="NAME")
     like: str | None = option(
-        "relative: species, genus, clade or NCBI taxid, or auto (default: its name)",
+        "relative: species, genus, clade or NCBI taxid, or auto (default: its name, if a tree has "
+        "it, else auto)",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -85,8 +87,6 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         name, windows, started = self.organism, None, time.perf_counter()
         if self.data or self.genome or self.sites:
             windows = self._read(model)
-        else:
-            self.refuse(("prevalence",), "needs labelled windows; give DATA, or leave it out")
         from seqmtl import adaptation
         from seqmtl.adaptation.relatives import relative_named
 
@@ -94,7 +94,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             model,
             name,
             windows,
-            like=relative_named(self.like, self.tree),
+            like=relative_named(self._relative(model), self.tree),
             tree=self.tree,
             prevalence=None if windows is None else self._prevalence(),
         )
@@ -111,6 +111,21 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         entry = adapted.training.get("adapted", {}).get(name, {})
         write_json(self.json, {"schema_version": 1, "organism": name, **entry})
         return adapted
+
+    def _relative(self, model: MultiTaskModel) -> str | None:
+        """Return the relative: by default the organism itself, if the shipped tree has it."""
+        from seqmtl._messages import messages_from
+        from seqmtl.adaptation.relatives import weights_of_relatives
+        from seqmtl.exceptions import UnknownTaskError
+        from seqmtl.linear_model.base import is_known
+
+        is_placed = self.tree is not None or is_known(self.organism, model.kernel.names)
+        if self.like is not None or is_placed:
+            return self.like
+        with suppress(UnknownTaskError), messages_from(logging.ERROR):
+            weights_of_relatives(model.kernel, model.tasks, self.organism, like=self.organism)
+            return self.organism
+        return None
 
     def _log(self, training: Document, name: str, seconds: float) -> None:
         """Log the relatives of the organism, how much they are trusted, and the time."""
@@ -167,16 +182,17 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         ((of, genome),) = self.genome
         match_names([name], [of], "--genome")
         started = time.perf_counter()
-        check_new(model, name, self.like, self.tree, self.consensus)
+        like = self._relative(model.donor)
+        check_new(model, name, like, self.tree, self.consensus)
         problem = {
             "organism": name,
-            "like": self.like,
+            "like": like,
             "consensus": self.consensus,
             **contents_of(self.model, genome, self.tree, self.introns),
         }
         stored = RoundsFile(f"{self.output}.checkpoint", problem)
         self_training = train_unlabelled(
-            model, name, genome, self.like, self.tree, self.introns, self.consensus, stored
+            model, name, genome, like, self.tree, self.introns, self.consensus, stored
         )
         adapted = self_training.paired()
         adapted.save(self.output)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
@@ -13,19 +16,31 @@ from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, only_run_in, remove_file, write_json
 
+if TYPE_CHECKING:
+    from seqmtl.splicing.model import PairedModel
+
 logger = logging.getLogger("seqmtl")
 
 _MODEL = "starter:splice"
 _SITES = "sites"
 _SCAN = "scans/sites.json"  # written after what the scan found
+_SUMMARY, _FACTS = "summary.json", "model.json"
 _WRITTEN = (
-    "summary.json",
+    _SUMMARY,
     "model.seqmtl",
     "model.seqmtl.checkpoint",
-    "model.json",
+    _FACTS,
     "report.html",
     _SCAN,
 )
+
+
+class _Task(NamedTuple):
+    """An organism to annotate: its name, its relative, and whether the model lacks it."""
+
+    name: str
+    like: str
+    is_new: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +56,8 @@ class Annotate(_options.Threads):
     output: str = required("-o", "folder to write", metavar="FOLDER", affects_output=False)
     model: str = option(f"model file of seqmtl pair (default: {_MODEL})", default=_MODEL)
     organism: str | None = option(
-        "name of your organism (default: that of the file)",
+        "name of your organism (default: that of the file); one of the model, whose genome it has "
+        "seen, is scored without adapting",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -51,6 +67,9 @@ class Annotate(_options.Threads):
     )
     introns: str | None = _options.known_introns()
     consensus: str | None = _options.donors()
+    force: bool = option(
+        "replace results of another organism or genome", default=False, affects_output=False
+    )
 
     def run(self) -> Document:
         """Adapt the model, scan the genome, and write the report.
@@ -64,7 +83,6 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.linear_model.base import is_known
         from seqmtl.scanning.writers.formats import output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -74,75 +92,146 @@ class Annotate(_options.Threads):
                 fault = "not a regular file" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
         base = PairedModel.load(self.model)
-        name = self.organism or os.path.basename(self.genome).partition(".")[0]
-        known, signals = None, (*base.site_models,)
-        if not is_known(name, base.tasks):
-            check_new(base, name, self.like, self.tree, self.consensus)
-        elif self.introns or self.consensus:
-            given = "--introns" if self.introns else "--consensus"
-            raise UsageError(
-                f"the model already has {base.match(name)}; leave {given} out, or give another "
-                "name with --organism"
-            )
-        else:
-            known = base.match(name)
+        task, signals = self._task(base), (*base.site_models,)
+        if task.is_new:
+            check_new(base, task.name, task.like, self.tree, self.consensus)
         del base  # it is large
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        make_folder(self._path("scans"))
-        with only_run_in(self.output):
-            inputs = [self.genome, self.model, self.tree, self.introns]
-            sites = output_paths(self._path(_SITES), "all", "both", signals)
-            check_outputs(inputs, [*map(self._path, _WRITTEN), *sites])
-            name, facts = self._adapt(name, known)
+        sites = output_paths(self._path(_SITES), "all", "both", signals)
+        outputs = [*map(self._path, _WRITTEN), *sites]
+        with self._folder():
+            check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
+            inputs = self._inputs(task)
+            self._check_owner(inputs, outputs)
+            name, facts = self._adapt(task, inputs)
             return self._summarise(name, facts, self._scan(name))
+
+    def _task(self, base: PairedModel) -> _Task:
+        """Return what the organism is to a model: an organism of it, or a new one.
+
+        Raises
+        ------
+        UsageError
+            If it is an organism of the model, and options of new ones are given.
+        """
+        from seqmtl.linear_model.base import is_known
+
+        if self.organism is None:
+            name = _options.name_of_file(self.genome, base.tasks)
+            logger.info("the organism is called %s, after the file; see --organism", name)
+            return _Task(name, self.like)
+        if not is_known(self.organism, base.tasks):
+            return _Task(self.organism, self.like)
+        task = base.match(self.organism)
+        if not base.has_genome(task):
+            name = f"{task}_genome"
+            logger.info(
+                "the model has windows of %s, but no genome: it is adapted from its own windows, "
+                "in place of --like, and called %s",
+                task,
+                name,
+            )
+            return _Task(name, task)
+        if self.introns or self.consensus:
+            given = "--introns" if self.introns else "--consensus"
+            raise UsageError(
+                f"the model already has {task}; leave {given} out, or give another name with "
+                "--organism"
+            )
+        return _Task(task, self.like, is_new=False)
+
+    @contextmanager
+    def _folder(self) -> Iterator[None]:
+        """Make the folder of the results; if nothing was finished, leave it as it was."""
+        is_new = not os.path.exists(self.output)
+        make_folder(self._path("scans"))
+        try:
+            with only_run_in(self.output):
+                yield
+        finally:
+            parts = map(self._path, ("model.seqmtl", "model.seqmtl.checkpoint"))
+            if _document(self._path(_FACTS)).get("sha256") == "" and not any(
+                map(os.path.exists, parts)
+            ):
+                remove_file(self._path(_FACTS))
+            with suppress(OSError):  # they are not empty
+                os.rmdir(self._path("scans"))
+                if is_new:
+                    os.rmdir(self.output)
+
+    def _inputs(self, task: _Task) -> Document:
+        """Return what the model depends on."""
+        from seqmtl.splicing.new_organism import contents_of
+
+        return {
+            "organism": task.name,
+            "like": task.like,
+            "consensus": self.consensus,
+            **contents_of(self.model, self.genome, self.tree, self.introns),
+        }
+
+    def _check_owner(self, inputs: Document, outputs: list[str]) -> None:
+        """Check that files of the folder that are replaced are of this organism and genome.
+
+        Raises
+        ------
+        SeqmtlError
+            If they are not, without ``--force``.
+        """
+        there = [path for path in outputs if os.path.exists(path)]
+        if self.force or not there:
+            return
+        stored, summary = _document(self._path(_FACTS)), _document(self._path(_SUMMARY))
+        of_model = stored.get("inputs", {})
+        if of_model:
+            is_same = all(of_model.get(key) == inputs[key] for key in ("organism", "genome"))
+            owner = of_model.get("organism")
+        else:
+            owner = summary.get("organism") if summary.get("command") == "annotate" else None
+            is_same = owner == inputs["organism"]
+        if not is_same:
+            what = f"results of {owner}" if owner else f"{there[0]}, which is not of annotate"
+            what += " from another genome" * (owner == inputs["organism"])
+            raise SeqmtlError(
+                f"{self.output} must be a new folder or one of {inputs['organism']}, but it has "
+                f"{what}; choose another folder, or --force to replace it"
+            )
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapt(self, name: str, known: str | None) -> tuple[str, Document]:
-        """Make the paired model with the organism if need be; return its name and the rounds.
-
-        `known` is how the model spells an organism that it has.
-        """
+    def _adapt(self, task: _Task, inputs: Document) -> tuple[str, Document]:
+        """Make the paired model with the organism if need be; return its name and the rounds."""
         from seqmtl.commands.adapt import Adapt
-        from seqmtl.files.streams import read_json, sha256_of
+        from seqmtl.files.streams import sha256_of
         from seqmtl.splicing.model import PairedModel
-        from seqmtl.splicing.new_organism import contents_of
 
-        path, facts = self._path("model.seqmtl"), self._path("model.json")
-        inputs = {
-            "organism": name,
-            "like": self.like,
-            "consensus": self.consensus,
-            **contents_of(self.model, self.genome, self.tree, self.introns),
-        }
+        path, facts = self._path("model.seqmtl"), self._path(_FACTS)
+        stored, name = _document(facts), task.name
         try:
-            stored = read_json(facts)
             is_there = stored["inputs"] == inputs and stored["sha256"] == sha256_of(path)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, KeyError):
             is_there = False
         if not is_there:
             remove_file(self._path(_SCAN))
-            if known is not None:
-                logger.info(
-                    "the model already has %s and is used unchanged; if this is another organism, "
-                    "name it with --organism",
-                    known,
-                )
+            contents: Document = {"schema_version": 1, "inputs": inputs, "sha256": ""}
+            write_json(facts, contents)  # whose the folder is, if this run is killed
+            if not task.is_new:
+                logger.info("the model already has %s and is used unchanged", name)
                 PairedModel.load(self.model).save(path)
             else:
                 Adapt(
                     model=self.model,
                     genome=((name, self.genome),),
                     organism=name,
-                    like=self.like,
+                    like=task.like,
                     tree=self.tree,
                     output=path,
                     introns=self.introns,
                     consensus=self.consensus,
                 ).run()
-            write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
+            write_json(facts, {**contents, "sha256": sha256_of(path)})
         else:
             logger.info("%s: exists for the same inputs and options, not repeated", path)
         model = PairedModel.load(path)
@@ -152,13 +241,12 @@ class Annotate(_options.Threads):
     def _scan(self, name: str) -> Document:
         """Return the entry of the scan in its summary; the genome is scanned if need be."""
         from seqmtl.commands.scan import Scan
-        from seqmtl.files.streams import read_json
 
         try:
-            entry = read_json(self._path(_SCAN))["scans"][0]
+            entry = _document(self._path(_SCAN))["scans"][0]
             if all(map(os.path.isfile, entry["files"])):
                 return dict(entry)
-        except (OSError, ValueError, LookupError, TypeError):
+        except (LookupError, TypeError):
             pass  # no whole scan is there: it is made, or made again
         scan = Scan(
             model=self._path("model.seqmtl"),
@@ -188,7 +276,7 @@ class Annotate(_options.Threads):
             "introns_from": {f"{row['min_probability']:g}": row["predicted"] for row in rows[1:]},
             "scans": [scan],
         }
-        write_json(self._path("summary.json"), summary)
+        write_json(self._path(_SUMMARY), summary)
         Report(
             folder=self.output,
             output=self._path("report.html"),
@@ -196,6 +284,16 @@ class Annotate(_options.Threads):
             command_line=self.command,
         ).run()
         return summary
+
+
+def _document(path: str) -> Document:
+    """Return a document of the folder, an empty one if it is damaged or not there."""
+    from seqmtl.files.streams import read_json
+
+    with suppress(OSError, ValueError):
+        content = read_json(path)
+        return content if isinstance(content, dict) else {}
+    return {}
 
 
 _TEXT = """\
@@ -213,12 +311,13 @@ own most probable predictions, and predicts again, in rounds (see seqmtl adapt).
   model.seqmtl           the adapted model, for seqmtl scan, variants and explain
   summary.json           the rounds, and the numbers of introns and sites
 
-Precision at probability 0.9 or more: 0.95 to 0.99 in held-out organisms, 0.85 and 0.99 in two
-mammals that were not adapted to, and 0.25 to 0.36 in one repeat-rich genome with too few
-predictions, which is a warning. If introns are known from reads, proteins or a few genes, give them
-with --introns. An --organism that the model has is
-scored without adapting. After an interruption, repeat the command: finished steps with the same
-files and options are not repeated."""
+The precision at probability 0.9 or more that was measured in held-out organisms is listed by seqmtl
+info starter:splice, and that of the clade of your organism, if it was, is in the messages and the
+report. If introns are known from reads, proteins or a few genes, give them with --introns. The name
+of the file is only a label: an organism of the model, whose genome it has seen, is scored without
+adapting if --organism says that the genome is its own. After an interruption, repeat the command:
+finished steps and rounds with the same files and options are not repeated; a round that was not
+finished is."""
 
 COMMAND = Command(
     Annotate,

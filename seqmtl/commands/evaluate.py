@@ -51,7 +51,9 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
 
         inputs = [self.model, *self.files, self.tree]
         check_outputs(inputs, [self.json, self.plot])
-        model, request = _options.with_organism_of_like(load_site_model(self.model), self)
+        model, request = _options.with_organism_of_like(
+            load_site_model(self.model), self, _kinds.name_and_path(self.data[0])[1]
+        )
         if model.kind == "regression":
             raise InputFormatError(
                 "a regression model cannot be evaluated on labels of 1 and -1; compare its "
@@ -118,8 +120,9 @@ def _of_pairs(model: PairedModel, request: Evaluate) -> Document:
         raise UsageError(
             "a model of seqmtl pair takes two datasets: that of donors, then that of acceptors"
         )
-    if request.plot:
-        raise UsageError("--plot does not support models of seqmtl pair; leave it out")
+    request.refuse(
+        ("plot", "negatives", "reference"), "is not for a model of seqmtl pair; leave it out"
+    )
     donors, acceptors = request.data
     for end, path in (("donor", donors), ("acceptor", acceptors)):
         warn_if_trained_on(getattr(model, end), [path], model.tasks, request.split, _FIGURES)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import Document, Request, option
+from seqmtl.commands._request import Document, Request
 from seqmtl.files.catalogue import model_path
-from seqmtl.files.write import write_json
+from seqmtl.files.write import check_outputs, write_json
 
 _TEXT = """\
   seqmtl info splice.seqmtl
   seqmtl info starter:donor
-  seqmtl info splice.seqmtl --json | jq .duality_gap
+  seqmtl info splice.seqmtl --json - | jq .duality_gap
 
 evidence of trust: the weight of each level of trust in the relatives (0 to 1), from the likelihood
 of held-out labels. log-likelihood: that of these labels, for each set of features. See "Which
@@ -26,7 +26,7 @@ class Info(Request):
     """Describe a model: its tasks, task kernel, features and training."""
 
     model: str = _options.model_file(_options.STARTER_OR_FILE)
-    json: bool = option("print JSON", default=False)
+    json: str | None = _options.summary_file("write JSON; - for standard output")
 
     def run(self) -> Document:
         """Read the model.
@@ -38,17 +38,17 @@ class Info(Request):
         """
         from seqmtl.loading import load_site_model
 
+        check_outputs([self.model], [self.json])
         model = load_site_model(self.model)
         size = os.path.getsize(model_path(self.model)) / 2**20
         text = "\n".join([*model.text(f"{self.model} ({size:.1f} MiB)"), ""])
-        return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}
+        description = {"schema_version": 1, "path": self.model, **model.describe()}
+        write_json(self.json, description)
+        return {**description, "text": text}
 
 
-def _show(request: Info, description: Document) -> str:
-    text = str(description.pop("text"))
-    if request.json:
-        write_json("-", description)
-    return "" if request.json else text
+def _show(_: Info, description: Document) -> str:
+    return str(description["text"])
 
 
 COMMAND = Command(Info, "describe a model: tasks, task kernel, features, training", _TEXT, _show)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from seqmtl.commands import _options
+from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function
 from seqmtl.exceptions import errors_about
@@ -46,7 +46,9 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         from seqmtl.loading import load_site_model, window_model
 
         check_outputs([self.model, *self.files, self.tree], [self.output])
-        any_model, request = _options.with_organism_of_like(load_site_model(self.model), self)
+        any_model, request = _options.with_organism_of_like(
+            load_site_model(self.model), self, _kinds.name_and_path(self.data[0])[1]
+        )
         model = window_model(any_model, self.model)
         with errors_about(self.source.name):
             windows = request.source.read_to_score(model, require_labels=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seqmtl._checks import check_choice
+from seqmtl._progress import short
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
@@ -111,7 +112,7 @@ class Scan(_options.Relatives, _options.Threads):
         from seqmtl.loading import load_site_model
 
         loaded = load_site_model(self.model)
-        model, request = _options.with_organism_of_like(loaded, self, has_genome=True)
+        model, request = _options.with_organism_of_like(loaded, self, self.genome, has_genome=True)
         plan = request._plan(model)
         if plan.writes_introns and request.min_probability is None:
             request = replace(request, min_probability=_MIN_PROBABILITY)
@@ -215,14 +216,14 @@ class Scan(_options.Relatives, _options.Threads):
             "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
         }
         logger.info(
-            "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
+            "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%s Mb/s)",
             " and ".join(filter(None, [", ".join(files[:-1]), files[-1]])),
             organism,
             summary.n_contigs,
             summary.n_scored,
             _counts(summary, plan.file_format),
             seconds,
-            entry["megabases_per_second"],
+            short(summary.n_bases / 1e6 / max(seconds, 1e-9)),
             extra={"fields": entry},
         )
         return entry
@@ -268,13 +269,13 @@ def _counts(summary: ScanSummary, file_format: str) -> str:
     parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
     n_sites, n_low = summary.n_reported, summary.n_reported - summary.n_records
     if file_format == "introns":
-        return ", ".join([*parts, f"{n_sites} left; {summary.n_records} introns"])
+        parts.append(f"{n_sites} left; {summary.n_records} introns")
+        return ", ".join(parts)
     if file_format == "spsc":
         parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
     elif file_format == "hints":
         parts.append(f"{n_low} omitted, no more probable than without a score")
-    is_chosen = file_format in ("spsc", "hints")
-    return ", ".join([*parts, f"{summary.n_records if is_chosen else n_sites} sites"])
+    return ", ".join([*parts, *(f"{n} {noun}" for noun, n in summary.written.items())])
 
 
 _TEXT = """\

@@ -92,7 +92,7 @@ class Variants(_options.Relatives, _options.Threads):
         )
         _report(summary, self.output, time.perf_counter() - started)
         if summary.is_sorted:
-            index_packed(self.output, "vcf")
+            index_packed(self.output, "vcf", summary.max_position)
         elif self.output.endswith(".gz"):
             logger.warning("%s is not sorted: no index; run bcftools sort", self.output)
         counts = {
@@ -147,7 +147,9 @@ def _scorer(request: Variants) -> _Scorer:
     from seqmtl.splicing.model import PairedModel
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer, WindowEffectScorer
 
-    model, request = _options.with_organism_of_like(load_site_model(request.model), request)
+    model, request = _options.with_organism_of_like(
+        load_site_model(request.model), request, request.fasta
+    )
     if request.organism is None and len(model.tasks) > 1:
         raise UsageError(
             f"the model has {len(model.tasks)} organisms; name one of "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from seqmtl.exceptions import ModelFileError
+from seqmtl.exceptions import ModelFileError, UsageError
 
 #: How the names of shipped models begin, wherever a model file is expected.
 STARTER = "starter:"
@@ -34,8 +35,10 @@ def model_path(path: str | os.PathLike[str]) -> str:
 
     Raises
     ------
-    ModelFileError
+    UsageError
         If no shipped model has this name.
+    ModelFileError
+        If the package is in an archive.
     """
     path = os.fspath(path)
     if not path.startswith(STARTER):
@@ -44,7 +47,10 @@ def model_path(path: str | os.PathLike[str]) -> str:
     names = _stems("starter", ".seqmtl")
     if name not in names:
         shipped = ", ".join(f"{STARTER}{model}" for model in names)
-        raise ModelFileError(f"is not a shipped model ({shipped or 'there are none'})", path=path)
+        near = [f"; did you mean {STARTER}{model}?" for model in get_close_matches(name, names, 1)]
+        raise UsageError(
+            f"{path} is not a shipped model ({shipped or 'there are none'}){''.join(near)}"
+        )
     file = str(_folder("starter") / f"{name}.seqmtl")
     if not os.path.exists(file):
         raise ModelFileError(

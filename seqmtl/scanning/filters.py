@@ -205,6 +205,8 @@ class ScanSummary(BlockCounts):
         Contigs scanned and their bases.
     n_records : int
         Lines or values written, without the header.
+    written : dict of str to int
+        Those that are sites, introns, or values of tracks.
     longest_contig : int
         Bases of the longest contig scanned.
     short_contigs : list of str
@@ -220,6 +222,7 @@ class ScanSummary(BlockCounts):
     n_contigs: int = 0
     n_bases: int = 0
     n_records: int = 0
+    written: dict[str, int] = field(default_factory=dict)
     longest_contig: int = 0
     short_contigs: list[str] = field(default_factory=list)
     n_contigs_excluded: int = 0

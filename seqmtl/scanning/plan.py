@@ -189,7 +189,7 @@ class ScanPlan:
         try:
             return write_scan(
                 self.outputs[organism],
-                contigs,
+                progress.contigs(contigs),
                 finder,
                 file_format=self.file_format,
                 track=TrackOptions(value, lengths),

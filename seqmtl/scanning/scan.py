@@ -36,7 +36,7 @@ def write_scan(
     *,
     file_format: str | None = None,
     track: TrackOptions | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -65,7 +65,7 @@ def write_scan(
     track : TrackOptions, optional
         Options of the files.
     progress : callable, optional
-        Called with the number of bases scanned, and with that of bases read.
+        Called with the number of bases scanned.
 
     Returns
     -------
@@ -97,9 +97,12 @@ def write_scan(
             summary.add(result.counts)
             n_scanned += result.n_bases
             if progress is not None:
-                progress(n_scanned, summary.n_bases)
+                progress(n_scanned)
         run_all(partial(_finish, writers=writers, files=files), list(files))
-    summary.n_records = sum(writer.n_records for writer in writers)
+    for writer in writers:
+        n_before = summary.written.get(writer.noun, 0)
+        summary.written[writer.noun] = n_before + writer.n_records
+    summary.n_records = sum(summary.written.values())
     for path, preset in {writer.path: writer.preset for writer in writers if writer.preset}.items():
         index_packed(path, preset, summary.longest_contig)
     _warn(summary, finder.window)

@@ -1,8 +1,7 @@
-"""Checks of the introns called in a genome without labels, and their expected precision.
+"""Checks of the introns called in a genome without labels.
 
 The limits are those of genomes whose organism was held out: docs/benchmarks.md, *A genome without
-labels*. Outside their range, nothing was measured. The precision is that which
-``benchmarks/bench_new_genomes.py`` measured.
+labels*. Outside their range, nothing was measured.
 """
 
 from __future__ import annotations
@@ -17,39 +16,6 @@ from seqmtl.splicing.coding import Stretch, stops_that_code
 from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.rounds import SelfTrainingRound
 
-#: Shortest introns of the classes of length.
-LENGTH_CLASSES = (0, 200, 1_000, 4_000)
-#: Lowest and highest precision of the introns called at .9, of all, by clade, and by length, in
-#: genomes with 20 such calls or more: after rounds, with the weights of the relatives and enough
-#: calls for rounds, and with fewer calls: a quarter in a piece of a fly's genome full of repeats,
-#: 0.85 in a cat, 0.99 in a mouse, which have no rounds.
-PRECISION = {
-    "rounds": {
-        "all": (0.95, 0.99),
-        "apicomplexans": (0.99, 0.99),
-        "insects": (0.98, 0.98),
-        "nematodes": (0.98, 0.98),
-        "plants": (0.98, 0.98),
-        "vertebrates": (0.95, 0.95),
-        "introns of 1 to 199 bases": (0.94, 1.0),
-        "introns of 200 to 999 bases": (0.98, 0.99),
-        "introns of 1,000 to 3,999 bases": (0.95, 0.97),
-    },
-    "relatives": {
-        "all": (0.96, 1.0),
-        "apicomplexans": (1.0, 1.0),
-        "fungi": (0.96, 0.96),
-        "insects": (1.0, 1.0),
-        "nematodes": (0.98, 0.98),
-        "plants": (0.99, 0.99),
-        "vertebrates": (1.0, 1.0),
-        "introns of 1 to 199 bases": (0.98, 1.0),
-        "introns of 200 to 999 bases": (0.99, 1.0),
-    },
-    "few": {
-        "all": (0.25, 1.0),
-    },
-}
 _GC = (0.19, 0.51)  # share of G and C in the genomes of the table
 _MAX_CHANGE = 0.8  # change of the site models' weights: 0.3 to 0.6 in the table
 _MAX_REVERSED = 0.1  # introns called in the reversed genome, per intron called

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -79,7 +78,7 @@ EXON_LENGTHS = 600
 _WITH_EDGES, _WITH_TAILS, _WITH_NETWORKS, _WITH_U12 = 9, 10, 11, 12  # versions of the format
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
-_TWO = items(number(min_val=0), 2, max_items=2)
+_SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
 #: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
 #: in files of earlier versions.
 _EARLIER = {
@@ -89,7 +88,6 @@ _EARLIER = {
     "middle": "median",
     "moved": "weight_change",
     "doubts": "warnings",
-    "right": "precision_p90",
     "known": "n_known",
 }
 _UNLABELLED = record(
@@ -97,10 +95,16 @@ _UNLABELLED = record(
     {
         "n_known": items(whole(), 2, max_items=2),
         "warnings": items(text),
-        "precision_p90": _TWO,
-        "precision_by": mapping(_TWO),
+        "precision": record({"clade": text, "p90": _SHARES}),
     },
 )
+#: Cases in which the precision of a clade was measured.
+_CASES = (
+    ("rounds", "after rounds"),
+    ("relatives", "by the relatives"),
+    ("few", "by the relatives, with too few predictions for rounds"),
+)
+_PRECISION = record({"organisms": items(text)}, {case: _SHARES for case, _ in _CASES})
 #: The heading of the lines of :func:`round_line`.
 ROUNDS = "round    donors  acceptors     p >= 0.9  retained  reversed  change  introns (bases)"
 _ANY = mapping(lambda name, value: None, 1)
@@ -108,7 +112,13 @@ _HEADER = record(
     {
         "seqmtl_version": text,
         "training": record(
-            {}, {"command": text, "split": word, "unlabelled": mapping(_UNLABELLED)}
+            {},
+            {
+                "command": text,
+                "split": word,
+                "unlabelled": mapping(_UNLABELLED),
+                "precision": mapping(_PRECISION),
+            },
         ),
         "layer": mapping(record(_FACTS, {**_LATER, **_OLD}), 1),
         **{end: _ANY for end in ENDS},
@@ -193,6 +203,11 @@ class PairedModel(Model):
         """
         return self.layer[self.match(organism)]
 
+    def has_genome(self, organism: str) -> bool:
+        """Return whether a genome of an organism was seen, besides windows of its sites."""
+        is_adapted = organism in self.training.get("unlabelled", {})
+        return is_adapted or self.layer_of(organism).n_coding > 0
+
     def signals_of(self, organism: str) -> list[str]:
         """Return the signals of an organism that have models: donor, acceptor, and edges."""
         edges = self.layer_of(organism).edges
@@ -244,6 +259,13 @@ class PairedModel(Model):
                 f"({layer.n_introns:,} {self.source_of_introns(name)}), "
                 f"{layer.n_coding:,} coding bases, {layer.n_sites:,} held-out sites"
             )
+        precision = self.training.get("precision", {})
+        lines += ["", "introns of p >= 0.9 that were correct in held-out organisms"] * bool(
+            precision
+        )
+        for clade, facts in precision.items():
+            cases = (f"{text} {_range(facts[case])}" for case, text in _CASES if case in facts)
+            lines.append(f"  {clade}: {', '.join(cases)}")
         for name, facts in called.items():
             n_known = facts.get("n_known", [0, 0])
             labels = "{:,} donors, {:,} acceptors known".format(*n_known)
@@ -397,22 +419,14 @@ def round_line(number: int, facts: Mapping[str, Any]) -> str:
 
 
 def expectation(facts: Mapping[str, Any]) -> list[str]:
-    """Return lines about the precision of calls without labels, if it was measured."""
-    if "precision_p90" not in facts:
+    """Return a line about the precision of calls without labels, if it was measured."""
+    if "precision" not in facts:
         return []
-    groups = sorted(facts.get("precision_by", {}).items(), key=lambda group: _first(group[0]))
-    parts = ", ".join(f"{name} {_range(shares)}" for name, shares in groups)
-    line = (
-        f"in held-out organisms, {_range(facts['precision_p90'])} of the introns called at "
-        "probability 0.9 or more were correct"
-    )
-    return [line, *[f"by clade, and by length: {parts}"] * bool(parts)]
-
-
-def _first(name: str) -> int:
-    """Return the first number in a name, for the order of groups; 0 if there is none."""
-    number = re.search(r"\d[\d,]*", name)
-    return int(number[0].replace(",", "")) if number else 0
+    clade, shares = facts["precision"]["clade"], _range(facts["precision"]["p90"])
+    return [
+        f"in held-out {clade}, {shares} of the introns called at probability 0.9 or more were "
+        "correct"
+    ]
 
 
 def _range(shares: Sequence[float]) -> str:

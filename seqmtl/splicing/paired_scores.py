@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import match_names
 from seqmtl.scanning.candidate_scores import IN_MASK, block_edges
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
@@ -88,7 +89,8 @@ def score_paired(
     """
     names = shared_organisms(donors, acceptors)
     if organism is not None:
-        names = [name for name in names if model.match(name) == model.match(organism)]
+        model.match(organism)
+        names = [names[k] for k in match_names([organism], names, "both datasets")]
     parts: dict[str, list[PairedScores]] = {end: [] for end in ENDS}
     for name in names:
         task = model.match(name)

@@ -54,7 +54,7 @@ from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.coding import Content, Stretch, coding_content, content_of_relatives
-from seqmtl.splicing.diagnostics import PRECISION, warnings_for
+from seqmtl.splicing.diagnostics import warnings_for
 from seqmtl.splicing.estimates import ALL, Estimates, logit
 from seqmtl.splicing.genome_sample import (
     FOLDS,
@@ -288,7 +288,9 @@ class SelfTraining:
         options = self._options
         for k in range(options.max_chain_runs):
             posteriors = self._candidates.posteriors(
-                self.state.layer(), options.min_length_posterior, self._at("weighing introns")
+                self.state.layer(),
+                options.min_length_posterior,
+                self._at(f"weighing introns, pass {k + 1}"),
             )
             if k == 0:
                 least = least_log_odds(posteriors, self.state.layer(), options.lost_share)
@@ -629,6 +631,15 @@ class SelfTraining:
         last = self.rounds[-1]
         return warnings_for(self.sample, last, self._prior, sum(last.n_p90) > 0)
 
+    def _precision(self, case: str) -> dict[str, Any]:
+        """Return the precision that the model knows of the clade of most relatives, if any."""
+        tasks = np.array(self.model.donor.tasks)
+        for clade, facts in self.model.training.get("precision", {}).items():
+            is_member = np.isin(tasks, facts["organisms"])
+            if case in facts and self.weights[is_member].sum() > 0.5:
+                return {"precision": {"clade": clade, "p90": facts[case]}}
+        return {}
+
     @ONE_THREAD
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
@@ -651,10 +662,7 @@ class SelfTraining:
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,
             "warnings": self._warnings(),
-            "precision_p90": [*PRECISION[case]["all"]],
-            "precision_by": {
-                name: [*ends] for name, ends in PRECISION[case].items() if name != "all"
-            },
+            **self._precision(case),
             "n_known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
             if self.known_introns
             else [0, 0],

@@ -45,6 +45,8 @@ class AnnotationSummary:
         The first allele for each reason.
     is_sorted : bool
         Whether every contig is contiguous and sorted by POS, as an index requires.
+    max_position : int
+        Upper bound on the positions of the bases of REF.
     """
 
     n_records: int = 0
@@ -55,6 +57,7 @@ class AnnotationSummary:
     not_scored: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     is_sorted: bool = True
+    max_position: int = 0
 
     def add(self, other: AnnotationSummary) -> None:
         """Add the counts of later records."""
@@ -243,6 +246,7 @@ def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Ite
                 finished_contigs.add(contig)
             summary.is_sorted &= position >= last
             last = position
+            summary.max_position = max(summary.max_position, position + len(row[REF]))
         yield batch
 
 

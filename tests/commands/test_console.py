@@ -2,8 +2,10 @@
 
 import json
 import logging
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from seqmtl import _progress
 from seqmtl._messages import messages_from
@@ -15,9 +17,11 @@ def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
     setup_logging(quiet=False, log_json=True)
     progress = _progress.ScanProgress(100)
+    contigs = progress.contigs(SimpleNamespace(codes=np.zeros(25_000_000)) for _ in range(1))
+    progress.read(100)
+    next(contigs)
     for n_scanned in (5_000_000, 10_000_000, 15_000_000):
-        progress.read(20)
-        progress(n_scanned, n_scanned)
+        progress(n_scanned)
     progress.close()
     lines = [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()]
     assert lines[1:] == [
@@ -27,8 +31,39 @@ def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
     with messages_from(logging.WARNING):  # a command of the demo
         assert _progress.ScanProgress(None)._quiet
     setup_logging(quiet=True, log_json=True)
-    _progress.ScanProgress(None)(5_000_000, 5_000_000)
+    _progress.ScanProgress(None)(5_000_000)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("n_ahead", [0, 1, 3])
+def test_the_share_of_a_scan_is_that_of_its_bases_however_far_it_reads_ahead(monkeypatch, n_ahead):
+    """Contigs of 3, 1, 0 and 4 million bases are read before the first of them is scanned."""
+    shown = []
+    monkeypatch.setattr(_progress.ScanProgress, "_is_due", lambda self, now: True)
+    monkeypatch.setattr(
+        _progress.ScanProgress, "_show", lambda self, text, fields: shown.append(fields["share"])
+    )
+    sizes = [3_000_000, 1_000_000, 0, 4_000_000]
+    progress = _progress.ScanProgress(8_000_000)
+
+    def read():
+        for size in sizes:
+            progress.read(size)
+            yield SimpleNamespace(codes=np.zeros(size))
+
+    contigs, n_scanned = progress.contigs(read()), 0
+    for number, size in enumerate(sizes):
+        for _ in range(n_ahead + 1 if number == 0 else 1):
+            next(contigs, None)
+        for _ in range(size // 500_000):
+            n_scanned += 500_000
+            progress(n_scanned)
+    np.testing.assert_allclose(shown, np.arange(1, 17) / 16)
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0321, "0.032"), (11.94, "11.9"), (1, "1.0")])
+def test_slow_work_has_a_speed(value, text):
+    assert _progress.short(value) == text
 
 
 def test_a_line_of_the_log_every_five_seconds_and_none_when_quiet(monkeypatch, capsys):

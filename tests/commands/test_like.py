@@ -9,7 +9,7 @@ import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
 from seqmtl.adaptation import adapt
-from seqmtl.commands._options import with_organism_of_like
+from seqmtl.commands._options import name_of_file, with_organism_of_like
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files import catalogue
 from seqmtl.sequences import concatenate
@@ -71,14 +71,61 @@ def test_the_scores_are_those_of_the_model_adapted_without_labels(scan, genome):
     assert like == again != {}
 
 
-def test_like_an_organism_of_the_model_is_that_organism(scan):
-    own = scan("--organism d_melanogaster")[0]
-    for name in ("d_melanogaster", "fly", "7227"):
-        sites, messages = scan(f"--like {name}")
-        assert sites == own
-        assert "scored with" not in messages
+def test_like_an_organism_of_the_model_is_a_new_organism_beside_it(scan, genome):
+    """Only --organism says that the sequences are those of the fly."""
     own = scan("--organism d_melanogaster --threshold 0")[0]
-    assert scan("--organism gnat --like fly --threshold 0")[0].keys() == own.keys()
+    for name in ("d_melanogaster", "fly", "7227"):
+        sites, messages = scan(f"--like {name} --threshold 0 --json {genome.parent}/s.json")
+        assert "g: scored with the weights of d_melanogaster" in messages
+        assert sites.keys() == own.keys()
+        summary = json.loads((genome.parent / "s.json").read_text())
+        assert summary["scans"][0]["organism"] == "g"  # of g.fa
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("x/mosquito.fa.gz", "mosquito"),
+        ("fly.fa", "fly_genome"),
+        ("-", "new_organism"),
+        (".fa", "new_organism"),
+    ],
+)
+def test_a_new_organism_is_called_by_its_file(file, name):
+    model = SimpleNamespace(tasks=("d_melanogaster", "c_elegans"))
+    assert name_of_file(file, model.tasks) == name
+
+
+def test_auto_is_no_name(scan, genome):
+    messages = scan(f"--like auto --json {genome.parent}/s.json")[1]
+    assert "g: scored with the mean weights of all" in messages
+    summary = json.loads((genome.parent / "s.json").read_text())
+    assert summary["scans"][0]["organism"] == "g"
+
+
+@pytest.mark.parametrize(
+    ("like", "message"),
+    [
+        (
+            "Apis cerana",
+            "a_mellifera (of the same genus or clade); expected AUPRC at least about 0.9",
+        ),
+        ("Tribolium madens", "at least about 0.99 on windows"),
+    ],
+)
+def test_no_time_is_told_that_is_not_known_and_no_certainty(scan, like, message):
+    told = scan(f"--like '{like}'")[1]
+    assert message in told
+    assert "diverged 0 million years" not in told
+    assert " 1.00 " not in told
+
+
+def test_a_new_organism_is_placed_by_its_name_in_the_tree(tmp_path, seqmtl):
+    command = f"adapt starter:donor -o {tmp_path}/x --organism"
+    told = seqmtl(f"{command} 'Nasonia vitripennis'").err
+    assert "nearest trained relative a_mellifera (diverged 205 million years ago)" in told
+    assert "mean weights of all" in seqmtl(f"{command} 'no such name'").err
+    assert "mean weights of all" in seqmtl(f"{command} Nasonia --like auto").err
 
 
 @pytest.mark.parametrize(
@@ -102,8 +149,10 @@ def test_bad_input(scan, options, message):
 
 
 def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
-    message = "starter:tss.*not a shipped model .starter:acceptor, starter:donor, starter:splice"
-    assert re.search(message, scan("", "starter:tss", code=1)[1])
+    message = "starter:tss is not a shipped model .starter:acceptor, starter:donor, starter:splice"
+    assert re.search(message, scan("", "starter:tss", code=2)[1])
+    told = seqmtl("info starter:dnor", 2).err
+    assert "did you mean starter:donor?" in told
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "few.tsv", windows_of("man", 60, 5))
     for command in ("calibrate starter:donor few.tsv", "adapt starter:donor few.tsv --organism m"):
@@ -116,7 +165,7 @@ def test_info_shows_a_starter_model(seqmtl):
     shown = seqmtl("info starter:donor").out
     assert re.search(r"model +starter:donor \([345]\.\d MiB\)", shown)
     assert "site           offset 120, GT" in shown
-    assert json.loads(seqmtl("info starter:donor --json").out)["path"] == "starter:donor"
+    assert json.loads(seqmtl("info starter:donor --json -").out)["path"] == "starter:donor"
 
 
 @pytest.fixture(scope="module")
@@ -234,4 +283,4 @@ def test_paired_models_refuse_it_without_a_genome():
     request = SimpleNamespace(like="bee", tree=None, organism=None)
     message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
     with pytest.raises(SeqmtlError, match=message):
-        with_organism_of_like(model, request)
+        with_organism_of_like(model, request, "g.fa")

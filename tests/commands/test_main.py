@@ -123,7 +123,7 @@ def test_scan_for_all_organisms_writes_a_file_each(model, data, tmp_path, seqmtl
 
 
 def test_info_tells_how_far_training_came(model, data, seqmtl):
-    summary = json.loads(seqmtl(f"info {model} --json").out)
+    summary = json.loads(seqmtl(f"info {model} --json -").out)
     assert summary["duality_gap"] <= 1e-3
     assert summary["epochs"] >= 1
     assert "duality gap" in seqmtl(f"info {model}").out

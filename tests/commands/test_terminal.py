@@ -34,7 +34,7 @@ def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
     found.training["settings"]["loss"] = f"hinge{CONTROLS}"
     found.training["command"] = "\x1b]0;title\x07"
     found.save(model)
-    for options in ([], ["--json"]):
+    for options in ([], ["--json", "-"]):
         assert not {"\x1b", "\x9b"} & set(seqmtl(["info", model, *options]).out)
     assert "\x1b" not in seqmtl(["predict", model, tmp_path / "no\x1b[2Jfile.tsv"], 1).err
 
@@ -115,7 +115,7 @@ def shell(request, model, tmp_path):
     [
         "--version",
         "train --features help",
-        "info {model} --json",
+        "info {model} --json -",
         "scan {model} {genome} --organism man --format bedgraph --track-value score -q -o -",
     ],
 )

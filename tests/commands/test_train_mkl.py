@@ -141,7 +141,7 @@ class TestLearntSimilarity:
         assert [label for label, _ in drawn] == ["animals", "primates"]
         weights = [entry["weight"] for entry in model.training["mkl"]]
         assert_allclose([float(weight) for _, weight in drawn], weights, atol=6e-4)
-        told = seqmtl(f"info {tmp_path}/m.seqmtl --json").out
+        told = seqmtl(f"info {tmp_path}/m.seqmtl --json -").out
         found = json.loads(told, parse_constant=_no_constant)
         assert found["training"]["mkl"] == model.training["mkl"]
         summary = tmp_path / "summary.json"

@@ -104,5 +104,5 @@ def test_it_works_in_a_pipeline_and_the_file_keeps_the_thresholds(tmp_path, caps
     assert_array_equal(model.offsets(detector.tasks_), detector.offset_)
     scores = model.decision_function(windows) - model.offsets(windows.tasks)
     assert_array_equal(scores, detector.decision_function(windows))
-    assert main(["info", "--json", str(path)]) == 0
+    assert main(["info", "--json", "-", str(path)]) == 0
     assert '"offset"' in capsys.readouterr().out

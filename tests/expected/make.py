@@ -198,7 +198,7 @@ def training() -> Outputs:
         f"train/{name}.json": describe_model(f"{name}.seqmtl") for name in ("m", "default", "mkl")
     }
     outputs["train/summary.json"] = read_json("train.json")
-    outputs["train/info.json"] = as_json(json.loads(run("info m.seqmtl --json")))
+    outputs["train/info.json"] = as_json(json.loads(run("info m.seqmtl --json -")))
     lines = run("info m.seqmtl").splitlines(keepends=True)
     outputs["train/info.txt"] = "".join(
         line for line in lines if not line.startswith(("duality gap", "support"))

@@ -72,3 +72,17 @@ def test_hints_are_obeyed_and_add_introns(piece, tmp_path):
     assert n_obeyed > 1.2 * len(introns)  # two for each intron that is found
     moved = [(start + 1, end + 1, is_reverse) for start, end, is_reverse in introns]
     assert predict(fasta, write(tmp_path / "c", moved, sure))[1] < 0.1 * n_obeyed
+
+
+@pytest.mark.parametrize("page", ["howto/gene_finders.md"])
+def test_the_documented_line_makes_hints_of_certain_introns_only(tmp_path, page):
+    """Introns of ``annotate`` begin at probability 0.1; hints of reads are believed."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / page).read_text()
+    (line,) = (line for line in text.splitlines() if line.startswith("awk "))
+    rows = [
+        f"c\tseqmtl\tintron\t{k}1\t{k}9\t{p}\t+\t.\tID=i{k}" for k, p in enumerate((0.1, 0.9, 0.95))
+    ]
+    (tmp_path / "introns.gff3").write_text("##gff-version 3\n" + "\n".join(rows) + "\n")
+    subprocess.run(line, shell=True, check=True, cwd=tmp_path)
+    hints = (tmp_path / "introns.hints").read_text().splitlines()
+    assert [hint.split("\t")[3] for hint in hints] == ["11", "21"]

@@ -10,10 +10,11 @@ import pytest
 
 from seqmtl.loading import load_model
 from seqmtl.reporting.folder_sections import paired_models
-from seqmtl.splicing.diagnostics import LENGTH_CLASSES, PRECISION, warnings_for
+from seqmtl.splicing.diagnostics import warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.model import expectation
 from seqmtl.splicing.rounds import SelfTrainingRound
+from seqmtl.splicing.self_training import SelfTraining
 
 PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
 GOOD = SelfTrainingRound((90.0, 90.0), (60, 60), 0.99, 0.01, 30, 400, 1000, 0.5)
@@ -54,34 +55,44 @@ def test_another_composition_is_told():
     assert found.startswith("60% of its bases are G or C, 19% to 51% in the genomes tested")
 
 
-def test_the_precision_is_that_of_the_recorded_benchmark():
+def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
     results = Path(__file__).parents[2] / "benchmarks/results/new_genomes.json"
-    rows = json.loads(results.read_text())["rows"]
-    texts = "1 to 199", "200 to 999", "1,000 to 3,999", "4,000"
-    classes = {
-        low: f"introns of {text} bases" + " or more" * (text == "4,000")
-        for low, text in zip(LENGTH_CLASSES, texts, strict=True)
-    }
-    for case in ("rounds", "relatives"):
-        measured = {}
-        for row in rows:
-            if row["model"] == case and row["calls of .9"] >= 20:
-                is_all = row["bases"] == "all"
-                for name in ["all", row["clade"]] if is_all else [classes[row["bases"]]]:
-                    measured.setdefault(name, []).append(round(row["right"], 2))
-        assert PRECISION[case] == {name: (min(own), max(own)) for name, own in measured.items()}
+    measured = {}
+    for row in json.loads(results.read_text())["rows"]:
+        if row["bases"] == "all" and row["calls of .9"] >= 20:
+            case = measured.setdefault((row["clade"], row["model"]), [])
+            case.append(round(row["right"], 2))
+    stored = load_model("starter:splice").training["precision"]
+    assert stored.keys() == {clade for clade, _ in measured}
+    for (clade, case), shares in measured.items():
+        assert stored[clade][case] == [min(shares), max(shares)]
+    assert "d_melanogaster" in stored["insects"]["organisms"]
+    assert "d_magna" not in stored["insects"]["organisms"]
+    members = [name for facts in stored.values() for name in facts["organisms"]]
+    assert len(members) == len({*members})
 
 
-def test_precision_is_stated_by_clade_and_then_by_length():
-    by = {"introns of 1,000 bases": (0.98, 0.98), "introns of 200 bases": (0.9, 1.0)}
-    facts = {"precision_p90": (0.87, 0.99), "precision_by": by | {"plants": (0.97, 0.97)}}
-    first, second = expectation(facts)
-    assert "87% to 99% of the introns called at probability 0.9" in first
-    assert second == (
-        "by clade, and by length: plants 97%, introns of 200 bases 90% to 100%, introns of 1,000 "
-        "bases 98%"
-    )
-    assert expectation({}) == []
+@pytest.mark.parametrize(
+    ("weights", "clade"),
+    [
+        ({"d_melanogaster": 0.4, "a_mellifera": 0.3, "h_sapiens": 0.3}, "insects"),
+        ({"d_melanogaster": 0.4, "c_elegans": 0.3, "h_sapiens": 0.3}, None),
+        ({"s_cerevisiae": 1.0}, None),  # of fungi, no rounds were measured
+        ({"t_adhaerens": 1.0}, None),
+    ],
+)
+def test_the_precision_told_is_that_of_the_clade_of_the_organism_or_none(weights, clade):
+    model = load_model("starter:splice")
+    given = np.array([weights.get(task, 0.0) for task in model.donor.tasks])
+    facts = SelfTraining._precision(SimpleNamespace(model=model, weights=given), "rounds")
+    lines = expectation(facts)
+    if clade is None:
+        assert lines == []
+    else:
+        (line,) = lines
+        assert re.match(f"in held-out {clade}, 9[0-9]% of the introns called at probability", line)
+    model.training.pop("precision")
+    assert SelfTraining._precision(SimpleNamespace(model=model, weights=given), "rounds") == {}
 
 
 def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):

@@ -201,7 +201,7 @@ def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "donors and acceptors in pairs" in shown
     assert f"introns of {first.layer_of('a').shortest} to" in shown
-    run(f"info {case}/splice --json")
+    run(f"info {case}/splice --json -")
     assert json.loads(capsys.readouterr().out)["layer"].keys() == {"a", "b"}
     facts = json.loads((case / "splice.json").read_text())["tasks"]
     assert facts == first.layer_facts()
@@ -312,11 +312,25 @@ def test_evaluate_names_what_it_cannot_do(case, seqmtl):
     for words, message in (
         (f"{case}/splice {case}/donors", "takes two datasets"),
         (f"{case}/donor {data}", "is a dataset, which must be the only DATA, unless"),
-        (f"{case}/splice {data} --plot x.png", "--plot does not support models of"),
+        (f"{case}/splice {data} --plot x.png", "--plot is not for a model of seqmtl pair"),
+        (f"{case}/splice {data} --negatives x.fa", "--negatives is not for a model of seqmtl pair"),
+        (f"{case}/splice {data} --reference x.fa", "--reference is not for a model of seqmtl pair"),
+        (f"{case}/splice {data} --organism z", "task 'z' is not in this model"),
     ):
         assert message in seqmtl(f"evaluate {words}", 2).err
     shown = seqmtl(f"evaluate {case}/splice {data} --split valid --bootstrap 0")
     assert "the model was fitted on the valid regions" in shown.err
+
+
+def test_an_organism_that_the_datasets_lack_is_told(case, tmp_path, seqmtl):
+    """The model has b, the datasets have only a."""
+    data = [tmp_path / f"{signal}s" for signal in SIGNALS]
+    for signal, folder in zip(SIGNALS, data, strict=True):
+        run(f"dataset {case}/sim/a.toml --signal {signal} -o {folder}")
+    command = f"evaluate {case}/splice {data[0]} {data[1]} --split all --bootstrap 0 --organism"
+    told = seqmtl(f"{command} b", 2).err
+    assert "--organism: task 'b' is not in both datasets; it has 'a'" in told
+    assert seqmtl(f"{command} a").out.count("\ta\t") == 4
 
 
 def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):

@@ -210,6 +210,28 @@ def test_the_counts_that_are_told_add_up(case, tmp_path, seqmtl):
     assert introns == len(_introns(rows_of(tmp_path / "x.bed"))) > 0
 
 
+def test_a_scan_tells_what_is_in_the_files_of_all_formats(case, tmp_path, seqmtl):
+    """Tracks have all candidates, BED and GFF3 those of probability 0.1 or more."""
+    pybigwig = pytest.importorskip("pyBigWig")
+    command = f"scan {case}/splice {case}/sim/genomes/a.fa --organism a"
+    shown = seqmtl(f"{command} --format all -o {tmp_path}/x --json {tmp_path}/x.json").err
+    told = re.search(r"(\d+) introns, (\d+) sites, (\d+) values written", shown)
+    introns, sites, values = map(int, told.groups())
+    beds = [gzip.open(path, "rt") for path in tmp_path.glob("x.*.bed.gz")]
+    assert sites == sum(line[0] != "#" for file in beds for line in file) > 0
+    assert introns == len(rows_of(tmp_path / "x.introns.gff3")) > 0
+    tracks = [pybigwig.open(str(path)) for path in tmp_path.glob("x.*.bw")]
+    assert values == sum(
+        len(track.intervals(name) or ()) for track in tracks for name in track.chroms()
+    )
+    assert values > 10 * sites
+    entry = json.loads((tmp_path / "x.json").read_text())["scans"][0]
+    assert entry["written"] == {"introns": introns, "sites": sites, "values": values}
+    assert entry["n_records"] == introns + sites + values
+    shown = seqmtl(f"{command} -o {tmp_path}/y.bw").err
+    assert re.search(rf", {values} values written", shown)
+
+
 def test_strands_contigs_and_filters(case, expected, tmp_path):
     options = f"--strand - --contigs chr2 --min-probability 0.3 --json {tmp_path}/x.json"
     _scan(case, tmp_path / "x.bed", options)

@@ -564,6 +564,18 @@ class TestOtherTools:
         text = {"I": I, "II": II}[contig]
         return text[: pos - 1] + alt + text[pos - 1 + len(ref) :]
 
+    @pytest.mark.parametrize(("pos", "index"), [(2**29 - 5, "tbi"), (2**29 + 5, "csi")])
+    def test_positions_beyond_the_reach_of_tbi_have_csi(self, pysam, run, write, pos, index):
+        """Contigs of wheat and of the axolotl are longer than 512 Mb."""
+        header = HEADER + COLUMNS + "\n"
+        rows = record(3, I[2], "A" if I[2] != "A" else "C") + record(pos, "A", "C")
+        output, told = run(write(header + rows, "far.vcf"), output="out.vcf.gz")
+        assert "index" not in told
+        names = {path.name for path in output.parent.glob("out.vcf.gz.*")}
+        assert names == {f"out.vcf.gz.{index}"}
+        with pysam.VariantFile(str(output)) as file:
+            assert [row.pos for row in file.fetch("I", pos - 2, pos + 2)] == [pos]
+
     def test_unsorted_variants_have_no_index(self, pysam, run, vcf_path):
         output, told = run(vcf_path, output="out.vcf.gz")
         assert not output.with_name("out.vcf.gz.tbi").exists()

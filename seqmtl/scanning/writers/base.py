@@ -59,6 +59,8 @@ class SiteWriter(ABC):
     ----------
     n_records : int
         Number of lines or values so far, without the header.
+    noun : str
+        What its lines or values are.
     suffixes : tuple of str
         Suffixes of the names of files in this format, the usual one first.
     is_together : bool
@@ -79,6 +81,7 @@ class SiteWriter(ABC):
         If the format is not for the signal, or needs a prior that is unknown.
     """
 
+    noun = "sites"
     suffixes: tuple[str, ...] = ()
     is_together = False
     preset = ""

@@ -81,6 +81,7 @@ class BedgraphWriter(BoundaryWriter):
     If sites on both strands begin at a base, the value is the larger one.
     """
 
+    noun = "values"
     suffixes = (".bedgraph", ".bg", ".bdg")
     preset = "bed"
     n_coordinates = 2

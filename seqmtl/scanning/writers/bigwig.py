@@ -32,6 +32,7 @@ class BigwigWriter(SiteWriter):
         If the lengths of the contigs are unknown.
     """
 
+    noun = "values"
     suffixes = (".bw", ".bigwig")
 
     def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:

@@ -129,10 +129,11 @@ class HintWriter(LineWriter):
 
     def header(self) -> list[str]:
         """Return comment lines."""
+        kind, share = HINT_TYPES[self.finder.signal], f"{self.prior:.4g}"
         return [
             self.finder.description[0],
-            f"# hints for AUGUSTUS: {HINT_TYPES[self.finder.signal]} of probability > "
-            f"{self.prior:.4g}; 1-based, score: probability",
+            f"# hints for AUGUSTUS: {kind} of probability above the share of true sites ({share}); "
+            "1-based, score: probability",
         ]
 
     def fields(self, block: Block, sites: Sites) -> Fields:

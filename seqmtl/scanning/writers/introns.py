@@ -46,6 +46,7 @@ class IntronWriter(LineWriter):
         Options of the file.
     """
 
+    noun = "introns"
     is_together = True
     preset = "bed"
 

@@ -1,0 +1,144 @@
+"""Options that would do nothing, and empty texts, are refused by every command."""
+
+import inspect
+
+import pytest
+
+import seqmtl as package
+from seqmtl.commands._request import options_of
+from seqmtl.commands.main import command_named, command_names
+from seqmtl.exceptions import UsageError
+
+OPTIONS = [
+    (name, each)
+    for name in command_names()
+    for each in options_of(command_named(name).request)
+    if not each.is_flag and each.choices is None
+]
+
+
+@pytest.mark.parametrize(("name", "each"), OPTIONS, ids=lambda value: getattr(value, "name", value))
+def test_an_empty_text_is_no_value(name, each):
+    """``--tree "$TREE"`` with a variable that is not set."""
+    with pytest.raises(UsageError, match="got an empty text"):
+        each.value([""] if each.is_repeated else "")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("train w.tsv --tree '' -o m", "--tree must name a file, got an empty text"),
+        ("train w.tsv --similarity '' -o m", "--similarity must name a file, got an empty text"),
+        ("explain m -o ''", "-o must name a folder, got an empty text"),
+        ("scan m g.fa -o x.bed --json ''", "--json must name a file, got an empty text"),
+        ("scan m g.fa -o x.bed --organism ''", "--organism must have a value, got an empty text"),
+        ("annotate g.fa --like x --introns '' -o x", "--introns must name a file, got an empty"),
+        ("similarity -o '' --tree metazoa", "-o must name a file, got an empty text"),
+        ("evaluate '' w.tsv", "MODEL must name a file, got an empty text"),
+        ("predict m ''", "DATA must name a file, got an empty text"),
+        ("train w.tsv --loss '' -o m", "--loss must be one of"),
+    ],
+)
+def test_an_empty_text_is_refused_before_work(tmp_path, monkeypatch, seqmtl, command, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in seqmtl(command, 2).err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_text_is_refused_in_python():
+    with pytest.raises(UsageError, match="tree must name a file, got an empty text"):
+        package.train("w.tsv", output="m", tree="")
+
+
+def test_json_is_a_file_in_all_commands_that_have_it():
+    for name in command_names():
+        for each in options_of(command_named(name).request):
+            if each.name == "json":
+                assert not each.is_flag, name
+                assert each.metavar == "FILE"
+
+
+def test_info_writes_json_into_a_file(world, tmp_path, seqmtl):
+    model = world.trained("donor")
+    shown = seqmtl(f"info {model} --json {tmp_path}/x.json").out
+    assert shown.startswith("model ")
+    assert (tmp_path / "x.json").read_text() == seqmtl(f"info {model} --json -").out
+    assert "would overwrite the input" in seqmtl(f"info {model} --json {model}", 1).err
+
+
+@pytest.fixture(scope="module")
+def files(world, tmp_path_factory):
+    """Models of each kind, and data, by the names that commands have."""
+    folder = tmp_path_factory.mktemp("kinds")
+    rows = [f"{'ACGTTGCA' * 3}{'ACGT' * k}\t{k % 2}" for k in range(1, 9)]
+    (folder / "w.tsv").write_text("sequence\tlabel\n" + "\n".join(rows) + "\n")
+    package.train(
+        f"{folder}/w.tsv", output=f"{folder}/kmers", selection="none", features="spectrum:1-2"
+    )
+    (folder / "s.bed").write_text("chr1\t100\t141\tx\t1\t+\n")
+    return {
+        "single": world.trained("donor"),
+        "pair": world.paired,
+        "kmers": folder / "kmers",
+        "table": folder / "w.tsv",
+        "bed": folder / "s.bed",
+        "fasta": world.simulation / "genomes/a.fa",
+        "donors": world.dataset("donor"),
+        "acceptors": world.dataset("acceptor"),
+        "out": folder / "out",
+    }
+
+
+_SITES = "--genome a={fasta} --sites a={bed}"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("evaluate {pair} {donors} {acceptors} --negatives {table}", "--negatives is not for"),
+        ("evaluate {pair} {donors} {acceptors} --reference {fasta}", "--reference is not for"),
+        ("evaluate {pair} {donors} {acceptors} --plot x.png", "--plot is not for"),
+        ("evaluate {pair} {donors} {acceptors} --like a", "--like with a model of seqmtl pair"),
+        ("evaluate {pair} {donors} {acceptors} --organism z", "'z' is not in this model"),
+        ("evaluate {single} {donors} --like a", "--like a needs the organism of"),
+        ("explain {single} --split train -o {out}", "--split is for windows; give DATA"),
+        ("explain {single} --n-windows 3 -o {out}", "--n-windows is for windows; give DATA"),
+        ("explain {single} --contig-ends drop -o {out}", "--contig-ends is for windows; give"),
+        ("explain {kmers} --n-windows 3 -o {out}", "--n-windows is for windows; give DATA"),
+        ("explain {kmers} --max-order 3 -o {out}", "--max-order is for models of sites"),
+        (
+            "explain {single} {table} --contig-ends drop -o {out}",
+            "--contig-ends is for --genome and --sites; leave it out",
+        ),
+        (f"explain {{kmers}} {_SITES} --split train -o {{out}}", "--split is for models of sites"),
+        (f"explain {{pair}} {_SITES} --top 3 -o {{out}}", "--top is not for a model of seqmtl"),
+        ("adapt {single} --organism c --split test -o {out}", "--split is for windows; give DATA"),
+        ("adapt {single} --organism c --seed 3 -o {out}", "--seed is for windows; give DATA"),
+        ("adapt {single} --organism c --decoys 3 -o {out}", "--decoys is for windows; give DATA"),
+        ("adapt {single} --organism c --prevalence 0.1 -o {out}", "--prevalence is for windows"),
+        ("adapt {single} {table} --organism c --seed 3 -o {out}", "--seed is for --genome and"),
+        ("adapt {single} --organism c --introns x -o {out}", "--introns is for a model of"),
+        ("adapt {pair} --genome c={fasta} --organism c --seed 3 -o {out}", "--seed is for models"),
+        ("scan {pair} {fasta} --organism a --threshold 1 -o {out}", "--threshold is not for"),
+        ("scan {kmers} {fasta} --strand + -o {out}", "--strand does not apply"),
+        ("scan {single} {fasta} --organism a --track-value score -o {out}", "--track-value is"),
+        ("variants {kmers} --vcf x --fasta {fasta} --distance 3 -o x.vcf", "--distance is for"),
+        ("variants {pair} --vcf x --fasta {fasta} --like a -o x.vcf", "--like with a model of"),
+        ("calibrate {kmers} {table} --split all --folds 2 -o {out}", "--folds is for the split"),
+    ],
+)
+def test_options_that_do_nothing_are_refused(
+    files, tmp_path, monkeypatch, seqmtl, command, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert message in seqmtl(command.format(**files), 2).err
+    assert not list(tmp_path.iterdir())
+    assert not files["out"].exists()
+
+
+def test_the_help_says_where_like_is_refused():
+    like = inspect.signature(package.variants).parameters["like"]
+    assert like.default is None
+    assert "(with a model of seqmtl pair only in scan)" in " ".join(
+        package.variants.__doc__.split()
+    )

@@ -1,0 +1,122 @@
+"""``seqmtl annotate``: whose genome it is, and whose results the folder has."""
+
+import json
+import re
+
+import pytest
+
+from seqmtl.commands.adapt import Adapt
+from seqmtl.commands.annotate import Annotate
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.loading import load_model
+from tests.crashes import files_of
+
+
+@pytest.fixture(scope="module")
+def starter():
+    return load_model("starter:splice")
+
+
+def _task(starter, file, like="Diptera", **options):
+    return Annotate(genome=file, like=like, output="out", **options)._task(starter)
+
+
+@pytest.mark.parametrize("name", ["fly", "worm", "human", "bee", "yeast", "maize", "c_elegans"])
+def test_the_name_of_the_file_is_only_a_label(starter, name):
+    """A genome of D. virilis in fly.fa: the fly of the model is another species."""
+    task = _task(starter, f"genomes/{name}.fa.gz", "Drosophila virilis")
+    assert task == (f"{name}_genome", "Drosophila virilis", True)
+    assert task.name not in starter.tasks
+
+
+def test_an_organism_is_that_of_the_model_only_by_its_name(starter):
+    assert _task(starter, "x.fa", organism="fly") == ("d_melanogaster", "Diptera", False)
+    assert _task(starter, "fly.fa", organism="gnat") == ("gnat", "Diptera", True)
+    # the model has seen introns of the mosquito, but no genome
+    task = _task(starter, "x.fa", organism="Anopheles gambiae")
+    assert task == ("a_gambiae_genome", "a_gambiae", True)
+    seen = [name for name in starter.tasks if starter.has_genome(name)]
+    assert len(seen) == 8
+    assert {"h_sapiens", "s_cerevisiae"} < {*seen}
+
+
+def test_a_genome_in_a_file_called_as_an_organism_is_adapted_to(new, tmp_path, seqmtl):
+    """Genome c, in a file whose name is that of an organism of the model."""
+    (tmp_path / "a.fa").write_bytes((new / "sim/genomes/c.fa").read_bytes())
+    command = f"annotate {tmp_path}/a.fa --like b --model {new}/pair.seqmtl -o {tmp_path}/x"
+    told = seqmtl(command).err
+    assert "the organism is called a_genome, after the file" in told
+    assert "unchanged" not in told
+    summary = json.loads((tmp_path / "x/summary.json").read_text())
+    assert summary["organism"] == "a_genome"
+    assert summary["rounds"][0]["n_p90"][0] > 100
+    assert load_model(tmp_path / "x/model.seqmtl").training["unlabelled"].keys() == {"a_genome"}
+
+
+@pytest.fixture
+def annotate(new, tmp_path, seqmtl):
+    """Return a function that annotates a genome of the model in FOLDER, and returns messages."""
+
+    def run(organism, options="", folder="x", code=0):
+        genome = f"{new}/sim/genomes/{organism}.fa --organism {organism}"
+        command = f"annotate {genome} --like a --model {new}/pair.seqmtl"
+        return seqmtl(f"{command} -o {tmp_path}/{folder} {options}", code).err
+
+    return run
+
+
+def test_results_of_another_organism_are_not_written_over(annotate, tmp_path):
+    annotate("a")
+    results = files_of(tmp_path / "x")
+    told = annotate("b", code=1)
+    assert re.search(
+        r"x must be a new folder or one of b, but it has results of a; .*--force", told
+    )
+    assert files_of(tmp_path / "x") == results
+    annotate("b", "--force")
+    assert json.loads((tmp_path / "x/summary.json").read_text())["organism"] == "b"
+    annotate("b")  # its own
+
+
+def test_results_of_another_genome_of_the_name_are_not_written_over(
+    annotate, new, tmp_path, seqmtl
+):
+    """Two assemblies in files called genome.fa, with the default name."""
+    annotate("a")
+    other = f"annotate {new}/sim/genomes/b.fa --organism a --like b --model {new}/pair.seqmtl"
+    told = seqmtl(f"{other} -o {tmp_path}/x", 1).err
+    assert "but it has results of a from another genome; choose another folder" in told
+
+
+@pytest.mark.parametrize("name", ["model.seqmtl", "report.html", "sites.donor.bed.gz"])
+def test_files_that_annotate_did_not_write_are_not_written_over(annotate, tmp_path, name):
+    """A user trains a model into model.seqmtl, and then names that folder."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / name).write_text("mine")
+    told = annotate("a", code=1)
+    assert f"but it has {tmp_path}/x/{name}, which is not of annotate; choose another" in told
+    assert {path.name: path.read_text() for path in (tmp_path / "x").iterdir()} == {name: "mine"}
+    annotate("a", "--force")
+    assert (tmp_path / "x" / name).read_bytes() != b"mine"
+
+
+def test_files_of_other_names_stay(annotate, tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/notes.txt").write_text("mine")
+    annotate("a")
+    assert (tmp_path / "x/notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [SeqmtlError("no"), KeyboardInterrupt()])
+def test_a_run_that_fails_leaves_no_folder(annotate, tmp_path, monkeypatch, error):
+    def fail(self):
+        raise error
+
+    monkeypatch.setattr(Adapt, "run", fail)
+    code = 1 if isinstance(error, SeqmtlError) else 130
+    annotate("c", code=code)
+    assert not (tmp_path / "x").exists()
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y/notes.txt").write_text("mine")
+    annotate("c", folder="y", code=code)
+    assert [path.name for path in (tmp_path / "y").iterdir()] == ["notes.txt"]
