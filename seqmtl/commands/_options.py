@@ -72,6 +72,18 @@ def reference(group: str = "") -> Field:
     )
 
 
+def exclude(group: str = "") -> Field:
+    """Return the option --exclude."""
+    return option(
+        "BED that drawn negatives must not overlap, such as held-out peaks",
+        metavar="FILE",
+        is_repeated=True,
+        takes_several=True,
+        kind=_kinds.data_file,
+        group=group,
+    )
+
+
 def summary_file(what: str) -> Field:
     """Return the option --json."""
     return option(what, metavar="FILE", affects_output=False)
@@ -186,15 +198,16 @@ class ExampleInput(WindowInput):
 
     negatives: tuple[str, ...] = ()
     reference: tuple[str, ...] = reference()
+    exclude: tuple[str, ...] = ()
     seed: int = 0
 
     def source_of(self, organism: str | None) -> ExampleSource:
         """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
         from seqmtl.training.example_source import ExampleSource
 
-        data, negatives, references = (
+        data, negatives, references, excluded = (
             map(_kinds.name_and_path, files)
-            for files in (self.data, self.negatives, self.reference)
+            for files in (self.data, self.negatives, self.reference, self.exclude)
         )
         return ExampleSource.of(
             data,
@@ -203,13 +216,14 @@ class ExampleInput(WindowInput):
             self.site,
             negatives=negatives,
             references=references,
+            excluded=excluded,
             seed=self.seed,
         )
 
     @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
-        others = map(_kinds.name_and_path, (*self.negatives, *self.reference))
+        others = map(_kinds.name_and_path, (*self.negatives, *self.reference, *self.exclude))
         return [*super().files, *(path for _, path in others)]
 
 

@@ -42,6 +42,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
     data: tuple[str, ...] = _options.window_data("training windows")
     negatives: tuple[str, ...] = _options.negatives("windows")
     reference: tuple[str, ...] = _options.reference("windows")
+    exclude: tuple[str, ...] = _options.exclude("windows")
     organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
     split: str = _of_data("split to use, or all", default="train")
     window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
@@ -161,6 +162,14 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
             model.training["dataset"] = {"path": path, "signal": model.site.signal}
         model.training["command"] = self.command
         model.training["sources"] = self.source.paths
+        peaks = [part for part in self.source.parts if part.reference and part.sign != -1]
+        if peaks:
+            model.training["peaks"] = [
+                {"organism": part.organism or "", "path": part.path, "reference": part.reference}
+                for part in peaks
+            ]
+        if self.window is not None:
+            model.training["window"] = self.window
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)

@@ -74,8 +74,8 @@ def read_windows(
         First base of the site in every sequence of a table or FASTA file (0-based); overrides the
         column ``site``, or ``site=`` in the headers. It must be at one base of the windows kept.
     pad : bool
-        Whether sequences of a table or FASTA file may differ in length: those shorter than `window`
-        or, without it, than the longest are padded with N at their end, for features without
+        Whether sequences of a table or FASTA file may differ in length: those shorter than the
+        longest, after cutting to `window`, are padded with N at their end, for features without
         positions.
 
     Returns
@@ -276,7 +276,7 @@ class _TableReader:
         columns: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
         numbers = columns.pop("numbers", np.empty(0, dtype=np.int32))
         lengths = columns.pop("lengths", np.empty(0, dtype=np.int64))
-        if self._pad and self._window is None:
+        if self._pad:
             self._length = int(lengths.max(initial=0))
         if self._organism == UNNAMED and first_row == 0:
             logger.info("%s has no column organism: all rows are of one", self._source)

@@ -435,13 +435,16 @@ class Windows:
 
 
 def pad_codes(
-    codes: bytes | bytearray, lengths: NDArray[np.int64], length: int, longest: str
+    codes: bytes | bytearray | NDArray[np.uint8],
+    lengths: NDArray[np.int64],
+    length: int,
+    longest: str,
 ) -> NDArray[np.uint8]:
     """Return sequences with N after their end, so that all have one length.
 
     Parameters
     ----------
-    codes : bytes or bytearray
+    codes : bytes, bytearray or ndarray of uint8
         Encoded bases of all sequences, one after the other.
     lengths : ndarray of int64, shape (n,)
         Their lengths in bases.
