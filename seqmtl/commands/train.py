@@ -151,6 +151,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
             f"{model.training['duality_gap']:.1e} after {model.training['n_epochs']} epochs"
         )
         self.finish(model, summary, self.tol, "--max-epochs or --tol")
+        self._note_site(model)
         remove()
         return model
 
@@ -173,6 +174,25 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
+
+    def _note_site(self, model: MultiTaskModel) -> None:
+        """Note what windows without a common site are for, if the features were chosen."""
+        if self.features or not model.can_scan or model.site.length:
+            return
+        remedy = "if they are cut around sites, give their first base (0-based) with --site"
+        if not model.is_sliding:
+            logger.warning(
+                "the windows have no common site, so the model classifies windows, and cannot scan "
+                "genomes; %s",
+                remedy,
+            )
+        elif not self.reference:
+            logger.info(
+                "the windows have no common site, as those of peaks: seqmtl scan scores windows of "
+                "%d bases; %s",
+                model.length,
+                remedy,
+            )
 
 
 def _trained(

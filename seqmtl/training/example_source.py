@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from seqmtl._memory import require_memory
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import (
     InputFormatError,
@@ -38,6 +39,7 @@ from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
     WindowChecker,
     length_warnings,
@@ -525,8 +527,9 @@ class ExampleSource:
         """
         if len(parts) == 1:
             return parts[0]
-        longest = max(windows.length for windows in parts)
         if pad:
+            longest = max(windows.length for windows in parts)
+            _require_padding(parts, longest)
             parts = [pad_windows(windows, longest) for windows in parts]
         first, path = parts[0], self.parts[0].path
         for windows, part in zip(parts, self.parts, strict=True):
@@ -699,6 +702,26 @@ def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:
         if os.path.realpath(peaks["reference"]) == os.path.realpath(part.reference)
         and peaks["organism"] in ("", part.organism or peaks["organism"])
         and os.path.realpath(peaks["path"]) != here
+    )
+
+
+def _require_padding(parts: list[Windows], longest: int) -> None:
+    """Check that there is room to pad the windows of several files, and to join them.
+
+    Raises
+    ------
+    MemoryLimitError
+        If there is not.
+    """
+    if all(windows.length == longest for windows in parts):
+        return
+    widest = next(windows for windows in parts if windows.length == longest)
+    last = widest.cut(longest - 1, 1).matrix() != OTHER
+    n = sum(map(len, parts))
+    require_memory(
+        2.0 * n * longest,
+        f"{n} sequences of up to {longest} bases ({widest.names[int(last.argmax())]})",
+        "cut the longest sequences, or leave them out",
     )
 
 

@@ -139,7 +139,10 @@ def test_negatives_are_off_the_peaks_of_other_files(seqmtl, folder):
     assert "there is no option --exclude" in seqmtl(f"predict a b --exclude {folder}/a.bed", 2).err
 
 
-def test_negatives_are_off_the_peaks_of_all_files_of_the_organism():
+def test_negatives_are_off_the_peaks_of_all_files_of_the_organism(write, tmp_path, monkeypatch):
+    for name in "abc":
+        write("chr1\t3\t9\n", f"{name}.bed")
+    monkeypatch.chdir(tmp_path)
     data = [("x", "a.bed"), ("x", "b.bed"), ("y", "c.bed")]
     source = ExampleSource.of(
         data, references=[(None, "g.fa")], excluded=[(None, "m.bed"), ("y", "n.bed")]
