@@ -294,8 +294,8 @@ def read_fasta_windows(
         Cut sequences that tell their site so that it is at this base of `window` bases, with N for
         those that they lack; see :func:`seqmtl.io.tables.read_windows_around`.
     pad : bool
-        Whether sequences shorter than the longest, after cutting to `window`, are padded with N at
-        their end.
+        Whether sequences shorter than `window` or, without it, than the longest are padded with N
+        at their end.
 
     Returns
     -------
@@ -363,7 +363,7 @@ def read_fasta_windows(
         organisms.append(organism or values.get("organism"))
     _warn_of_copies(len(names) - len(records), len(names), source_name(path))
     task_names, task_ids = _tasks(organisms, names)
-    length = max(lengths)
+    length = window if window and pad else max(lengths)
     longest = f"{source_name(path)}, record {names[int(np.argmax(lengths))]!r}"
     return Windows(
         pad_codes(codes, np.array(lengths, dtype=np.int64), length, longest),

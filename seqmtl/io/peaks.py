@@ -116,6 +116,13 @@ def read_peaks(
             n,
         )
     if window is not None:
+        longest = int(genome.lengths.max())
+        if window > longest:
+            raise InputFormatError(
+                f"windows must be at most as long as the longest contig of the genome, {longest} "
+                f"bases, got {window}; take a shorter window, or check that it is the right genome",
+                source,
+            )
         _log_middles(table, offsets, window, source)
     peaks = _windows_around(source, table, offsets, window, genome)
     return _once(peaks, window) if once else peaks

@@ -165,7 +165,7 @@ def length_warnings(windows: Windows) -> list[str]:
 
 
 def lengths_of(windows: Windows) -> NDArray[np.int64]:
-    """Return the bases of every window, not counting N at its end."""
+    """Return the bases of every window, shape (n,), not counting N at its end."""
     lengths = np.zeros(len(windows), dtype=np.int64)
     for part in _parts(windows):
         is_base = windows[part].matrix()[:, ::-1] != OTHER

@@ -480,12 +480,13 @@ def pad_codes(
     n_padded = float(lengths.size * length)
     what = f"{lengths.size} sequences of up to {length} bases ({longest})"
     require_memory(n_padded, what, "cut the longest sequences, or leave them out")
-    if n_padded > _MAX_PADDING * bases.size and lengths.max() == length:
+    if n_padded > _MAX_PADDING * bases.size and lengths.min() < lengths.max():
         logger.warning(
-            "%s: the median has %d bases, and all are padded to the longest, which takes %d times "
-            "the memory and time; cut the longest sequences, or leave them out",
+            "%s: half have at most %d bases, and all are padded to %d, which takes %d times the "
+            "memory and time; cut the longest sequences, leave them out, or take a shorter window",
             what,
             np.median(lengths),
+            length,
             n_padded / bases.size,
         )
     padded = np.full((lengths.size, length), OTHER, dtype=np.uint8)

@@ -43,6 +43,7 @@ from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
     WindowChecker,
     length_warnings,
+    lengths_of,
     short_windows,
     window_warnings,
 )
@@ -472,12 +473,14 @@ class ExampleSource:
         genomes: dict[str, Genome] = {}
         parts = [part.read(wide, genomes, require_labels=True, pad=pad) for part in self.parts]
         windows = self._joined(parts, pad=pad)
-        if wide is not None and windows.length < wide:
-            raise ParameterError(
-                f"must be at most the longest sequence, {windows.length} bases, got {window}"
-                f"{f' with a shift of {shift}' if shift else ''}; leave it out for whole sequences",
-                "window",
-            )
+        if wide is not None and windows.is_padded:
+            longest = int(lengths_of(windows).max())
+            if longest < wide:
+                raise ParameterError(
+                    f"must be at most the longest sequence, {longest} bases, got {window}"
+                    f"{f' with a shift of {shift}' if shift else ''}; take a shorter one, or none",
+                    "window",
+                )
         windows = _shifted(windows, window, shift)
         self.log_faults(window_warnings([windows]))
         if features is None and windows.is_padded:
@@ -590,8 +593,7 @@ class ExampleSource:
             wide = max((windows.length for windows in chain(*unread)), default=None)
         first = None
         for part in self.parts:
-            for each in part.read_in_parts(wide, pad=pad):
-                windows = pad_windows(each, wide) if pad and wide else each
+            for windows in part.read_in_parts(wide, pad=pad):
                 first = first or windows
                 check_alike(windows, part.path, first, self.parts[0].path)
                 yield windows
@@ -734,7 +736,7 @@ def _shifted(windows: Windows, window: int | None, shift: int) -> Windows:
     """Return the windows, cut of those of :func:`_with_shift`."""
     if window is None or not shift:
         return windows
-    return pad_windows(windows, window + 2 * abs(shift)).center(window, shift)
+    return windows.center(window, shift)
 
 
 def check_alike(windows: Windows, path: str, first: Windows, first_path: str) -> None:

@@ -240,8 +240,8 @@ def test_a_window_beyond_its_contig_has_negatives_with_the_same_n(write):
     (first, last) = windows_of_peaks(draw_negatives(peaks, genome, 0), genome).sequences()
     assert (first[-39:], last[-40:]) == ("N" * 39, "N" * 40)
     assert "N" not in first[:61] + last[:60]
-    peaks = read_peaks(write("c\t400\t401\n", "p.bed"), genome, 5_000)
-    assert windows_of_peaks(peaks, genome).sequences()[0].strip("N") == letters
+    peaks = read_peaks(write("c\t300\t301\n", "p.bed"), genome, 800)
+    assert windows_of_peaks(peaks, genome).sequences() == ["N" * 100 + letters[:700]]
     with pytest.raises(InputFormatError, match="give negatives, too"):
         draw_negatives(peaks, genome, 0)
 
@@ -256,9 +256,12 @@ def test_avoided_intervals_may_be_on_other_contigs(genome, write, caplog):
 
 
 def test_windows_that_do_not_fit_are_refused(genome, write, monkeypatch):
-    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10**6)
-    peaks = read_peaks(write("chr1\t3\t9\nchr2\t3\t9\n", "p.bed"), genome, 10**7)
-    message = r"2 windows of up to 10000000 bases \(.*p.bed, chr1:3-9\(\+\)\) would take"
+    path = write("chr1\t3\t9\nchr2\t3\t9\n", "p.bed")
+    with pytest.raises(InputFormatError, match="longest contig of the genome, 6000 bases, got"):
+        read_peaks(path, genome, 10**7)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10_000)
+    peaks = read_peaks(path, genome, 6_000)
+    message = r"2 windows of up to 6000 bases \(.*p.bed, chr1:3-9\(\+\)\) would take"
     with pytest.raises(MemoryLimitError, match=message):
         windows_of_peaks(peaks, genome)
 
@@ -339,7 +342,7 @@ def test_a_model_of_intervals_is_that_of_their_letters(write, tmp_path, seqmtl):
     wrong = {
         f"x={tmp_path}/p.bed --reference y={tmp_path}/g.fa": (2, "write --reference x=FASTA"),
         f"{tmp_path}/p.fa --reference {tmp_path}/g.fa": (2, "--reference is for BED, but .*p.fa"),
-        f"{tmp_path}/p.bed": (1, r"this looks like BED; give its genome \(--reference\)"),
+        f"{tmp_path}/p.bed": (1, "this looks like BED; give its genome, too: --reference"),
         f"{drawn} --memory 1G": (2, "--memory and --dask need DATA that is a dataset or a table"),
     }
     for data, (code, message) in wrong.items():
