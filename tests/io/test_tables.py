@@ -177,9 +177,7 @@ def test_one_far_longer_sequence_is_told(write, caplog):
     texts = [*["ACGT"] * 30, "ACGT" * 500, *["ACG"] * 30]
     path = write(table([("a", "1", letters) for letters in texts]))
     read_windows(path, pad=True)
-    about = (
-        "61 sequences of up to 2000 bases \\(.*:32\\): half of them have at most 4 bases, and all"
-    )
+    about = "61 sequences of up to 2000 bases \\(.*:32\\): half have at most 4 bases, and all"
     assert re.search(f"{about} are padded to 2000, which takes 55 times the memory", caplog.text)
     caplog.clear()
     read_windows(write(table([("a", "1", letters[:90]) for letters in texts])), pad=True)
