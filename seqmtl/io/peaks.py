@@ -153,7 +153,8 @@ def _read_rows(
     """Read BED: contig, start, end and strand, shape (n, 4), and the offset of every summit.
 
     The offset is -1 without a summit, and one that is beyond its interval stays as it is. Returned
-    are also the numbers of scores of 0, and of intervals on other contigs, if `has_others`.
+    are also the numbers of scores of 0, but for narrowPeak, and of intervals on other contigs, if
+    `has_others`.
     """
     source = source_name(path)
     lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
@@ -182,7 +183,7 @@ def _read_rows(
         )
     is_narrow = None not in summits
     offsets = np.array(summits if is_narrow else [-1] * len(rows), dtype=np.int64)
-    return np.array(rows, dtype=np.int64), offsets, n_scores_0, n_other
+    return np.array(rows, dtype=np.int64), offsets, 0 if is_narrow else n_scores_0, n_other
 
 
 def _check_kind(row: Row, contigs: dict[str, int]) -> None:
@@ -199,8 +200,10 @@ def _check_kind(row: Row, contigs: dict[str, int]) -> None:
         if len(fields[0].split()) >= 3:
             remedy = "this line has blanks: replace them, such as with tr -s ' ' '\\t'"
         row.check_columns(3, "BED must have contig, start and end between tabs", remedy)
+    if fields[0] in contigs and is_coordinate(fields[1]) and is_coordinate(fields[2]):
+        return
     is_number = [is_coordinate(field) for field in fields[:5]]
-    if is_number[1] and is_number[2] and (fields[0] in contigs or fields[1] not in contigs):
+    if is_number[1] and is_number[2] and fields[1] not in contigs:
         return
     awk = "awk -F'\\t' -v OFS='\\t'"
     if {"abs_summit", "fold_enrichment"} & {*fields}:

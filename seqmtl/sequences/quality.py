@@ -17,7 +17,7 @@ MAX_PER_SITE = 100
 #: AUROC of the length alone from which to warn; a plain choice.
 MAX_BY_LENGTH = 0.9
 
-_BASES = 1 << 26  # that are read at a time
+_BASES = 1 << 24  # that are read at a time
 
 
 def window_warnings(parts: Iterable[Windows]) -> list[str]:

@@ -281,7 +281,8 @@ class ExampleFile:
         if model.features.is_position_free:
             window: int | None = model.training.get("window")
             wide = _with_shift(window, shift)
-            windows = self.read(wide, genomes, require_labels=require_labels, pad=True)
+            pad = window is None or not shift
+            windows = self.read(wide, genomes, require_labels=require_labels, pad=pad)
             if window is not None and self.reference is None:
                 logger.info(
                     "%s: the %d bases around the centre of each sequence are scored, as in "
@@ -456,9 +457,9 @@ class ExampleSource:
     ) -> Windows:
         """Read labelled windows to train on, and log what is probably wrong with them.
 
-        Longer sequences are trimmed to their centre, or to what `shift` makes of it. With features
-        that need no positions, or if `features` are to be chosen (None) and there is neither a
-        window nor a site, shorter ones are padded with N at their end.
+        Longer sequences are trimmed to their centre, or to what `shift` makes of it. Without a
+        shift, shorter ones are padded with N at their end if features need no positions, or if
+        `features` are to be chosen (None) and there is neither a window nor a site.
 
         Raises
         ------
@@ -469,7 +470,7 @@ class ExampleSource:
         if features is None:
             pad = window is None and self.dataset is None and self.parts[0].site is None
         else:
-            pad = features.is_position_free
+            pad = features.is_position_free and not shift
         genomes: dict[str, Genome] = {}
         parts = [part.read(wide, genomes, require_labels=True, pad=pad) for part in self.parts]
         windows = self._joined(parts, pad=pad)
@@ -560,7 +561,7 @@ class ExampleSource:
             If a genome does not fit into the memory.
         """
         checker, names, n, span = WindowChecker(), list[str](), 0, 0
-        pad = features is not None and features.is_position_free
+        pad = features is not None and features.is_position_free and not shift
         parts = self._parts(window, shift, pad) if self.dataset is None else self._organisms(memory)
         for part in parts:
             windows = part if window is None else part.center(window, shift)

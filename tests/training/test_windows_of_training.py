@@ -102,6 +102,11 @@ def test_shifted_windows_are_shifted_in_all_commands(seqmtl, folder):
         scores.append([line.split("\t")[1:] for line in out.splitlines()])
     assert scores[0] == scores[1]
     assert len(scores[0]) == len(rows) + 1
+    (folder / "short.fa").write_text(
+        f">long label=1\n{'ACGT' * 30}\n>short label=-1\n{'ACGT' * 20}\n"
+    )
+    error = seqmtl(f"predict {model} {folder}/short.fa", 1).err  # it has no shifted window
+    assert "a sequence must have at least the window's 120 bases, got 80" in error
 
 
 def test_a_window_longer_than_all_sequences_is_refused(seqmtl, folder):
