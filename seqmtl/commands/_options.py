@@ -48,10 +48,10 @@ def window_data(what: str, *, is_required: bool = True) -> Field:
     )
 
 
-def negatives(group: str = "") -> Field:
-    """Return the option --negatives."""
+def _more_files(about: str, group: str) -> Field:
+    """Return an option that takes several FILE or NAME=FILE."""
     return option(
-        "negatives, in files like DATA, which then has positives only",
+        about,
         metavar="FILE",
         is_repeated=True,
         takes_several=True,
@@ -60,28 +60,21 @@ def negatives(group: str = "") -> Field:
     )
 
 
+def negatives(group: str = "") -> Field:
+    """Return the option --negatives."""
+    return _more_files("negatives, in files like DATA, which then has positives only", group)
+
+
 def reference(group: str = "") -> Field:
     """Return the option --reference."""
-    return option(
-        "genome of DATA in BED; negatives are drawn from it if none are given",
-        metavar="FILE",
-        is_repeated=True,
-        takes_several=True,
-        kind=_kinds.data_file,
-        group=group,
+    return _more_files(
+        "genome of DATA in BED; negatives are drawn from it if none are given", group
     )
 
 
 def exclude(group: str = "") -> Field:
     """Return the option --exclude."""
-    return option(
-        "BED that drawn negatives must not overlap, such as held-out peaks",
-        metavar="FILE",
-        is_repeated=True,
-        takes_several=True,
-        kind=_kinds.data_file,
-        group=group,
-    )
+    return _more_files("BED that drawn negatives must not overlap, such as held-out peaks", group)
 
 
 def summary_file(what: str) -> Field:

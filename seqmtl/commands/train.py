@@ -45,7 +45,10 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
     exclude: tuple[str, ...] = _options.exclude("windows")
     organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
     split: str = _of_data("split to use, or all", default="train")
-    window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
+    window: int | None = _of_data(
+        "use the central BP bases, of narrowPeak around summits (default: all)",
+        metavar="BP",
+    )
     shift: int = _of_data(
         "shift the window towards the 3' end",
         metavar="BP",

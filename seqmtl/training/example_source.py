@@ -155,11 +155,13 @@ class ExampleFile:
         peaks = read_peaks(self.path, genome, window, once=require_labels)
         label = 1 if is_alone else self.sign or 0
         windows = windows_of_peaks(peaks, genome, label=label, **options)
+        if require_labels and self.sign != -1:
+            self._warn_of_trained(peaks, genome, window, "intervals", "leave out those of")
         if not is_alone:
             return windows
         others = [read_avoided(path, genome, window) for path in self.excluded]
         drawn = draw_negatives(peaks, genome, self.seed, others)
-        self._warn_of_trained(peaks, drawn, genome, window)
+        self._warn_of_trained(drawn, genome, window, "drawn negatives", "add --exclude")
         negatives = windows_of_peaks(drawn, genome, label=-1, **options)
         logger.info(
             "%s: %d intervals, %d negatives drawn from %s",
@@ -171,30 +173,21 @@ class ExampleFile:
         return concatenate([pad_windows(part, windows.length) for part in (windows, negatives)])
 
     def _warn_of_trained(
-        self, peaks: Peaks, drawn: Peaks, genome: Genome, window: int | None
+        self, peaks: Peaks, genome: Genome, window: int | None, what: str, remedy: str
     ) -> None:
-        """Warn of intervals, and of negatives, that overlap those that a model was trained on."""
+        """Warn of intervals that overlap those that a model was trained on."""
         for path in self.trained:
             with suppress(OSError, SeqmtlError):  # it is another file by now
                 learnt = read_avoided(path, genome, window)
-                n, n_drawn = (n_overlapping(each, learnt, genome) for each in (peaks, drawn))
-                if n:
+                if n := n_overlapping(peaks, learnt, genome):
                     logger.warning(
-                        "%s: %d of %d intervals overlap those of the training, %s: they are not "
-                        "held out; leave them out, or hold out whole contigs",
+                        "%s: %d of %d %s overlap positives of the training, so results are "
+                        "misleading; %s %s",
                         self.path,
                         n,
                         len(peaks.begins),
-                        path,
-                    )
-                if n_drawn:
-                    logger.warning(
-                        "%s: %d of %d negatives that were drawn overlap intervals of %s, which "
-                        "were positives of the training; add --exclude %s",
-                        self.path,
-                        n_drawn,
-                        len(drawn.begins),
-                        path,
+                        what,
+                        remedy,
                         path,
                     )
 
