@@ -115,9 +115,10 @@ def _without_adapters(windows: Windows | WindowStore) -> Windows:
 
 def adapter_warnings(windows: Windows | WindowStore, y: NDArray[Any]) -> list[str]:
     """Describe long runs of letters that all windows share, or those of one class."""
-    classes = {"all windows have": np.asarray(y) == y}
-    classes |= {"all positives have": np.asarray(y) > 0, "all negatives have": np.asarray(y) < 0}
-    for who, is_chosen in classes.items():
+    windows = _common_bases(windows) if isinstance(windows, Windows) else windows
+    signs = np.sign(y)
+    groups = {"windows": np.abs(signs) >= 0, "positives": signs > 0, "negatives": signs < 0}
+    for who, is_chosen in groups.items():
         rows = np.flatnonzero(is_chosen)
         if rows.size < _MIN_WINDOWS:
             continue
@@ -132,8 +133,8 @@ def adapter_warnings(windows: Windows | WindowStore, y: NDArray[Any]) -> list[st
         ]
         if where:
             return [
-                f"{who} the same letters at {' and '.join(where)} of {sample.length} bases, as "
-                "adapters, primers and tails do; cut them off"
+                f"all {who} have the same letters at {' and '.join(where)} of {sample.length} "
+                "bases, as adapters, primers and tails do; cut them off"
             ]
     return []
 
@@ -301,18 +302,23 @@ def differ_in_length(windows: Windows | WindowStore) -> bool:
     return isinstance(windows, Windows) and windows.is_padded
 
 
+def _common_bases(windows: Windows) -> Windows:
+    """Return the first bases of sequences of different lengths, those that nearly all have."""
+    if not windows.is_padded or not len(windows):
+        return windows
+    lengths = np.sort(lengths_of(windows))
+    return windows.cut(0, max(1, int(lengths[int((1 - AGREEMENT) * lengths.size)])))
+
+
 def check_no_site(windows: Windows) -> None:
     """Check that sequences of different lengths have no site.
-
-    It would be where nearly all of them have letters.
 
     Raises
     ------
     SeqmtlError
         If they have one: the shorter or longer ones may have it at another base.
     """
-    lengths = np.sort(lengths_of(windows))
-    windows = windows.cut(0, max(1, int(lengths[int((1 - AGREEMENT) * lengths.size)])))
+    windows = _common_bases(windows)
     try:
         site, how = locate(windows, windows.labels)
     except SeqmtlError:
