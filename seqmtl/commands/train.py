@@ -172,7 +172,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
                 {"organism": part.organism or "", "path": part.path, "reference": part.reference}
                 for part in peaks
             ]
-        if self.window is not None:
+        if self.window is not None and model.features.is_position_free:  # others have a length
             model.training["window"] = self.window
         if self.split != "train":
             model.training["split"] = self.split
