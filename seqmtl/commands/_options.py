@@ -49,28 +49,33 @@ def window_data(what: str, *, is_required: bool = True) -> Field:
     )
 
 
-def negatives(group: str = "") -> Field:
-    """Return the option --negatives."""
+def _more_files(about: str, group: str) -> Field:
+    """Return an option that takes several FILE or NAME=FILE."""
     return option(
-        "negatives, in files like DATA, which then has positives only",
+        about,
         metavar="FILE",
         is_repeated=True,
         takes_several=True,
         kind=_kinds.data_file,
         group=group,
     )
+
+
+def negatives(group: str = "") -> Field:
+    """Return the option --negatives."""
+    return _more_files("negatives, in files like DATA, which then has positives only", group)
 
 
 def reference(group: str = "") -> Field:
     """Return the option --reference."""
-    return option(
-        "genome of DATA in BED; negatives are drawn from it if none are given",
-        metavar="FILE",
-        is_repeated=True,
-        takes_several=True,
-        kind=_kinds.data_file,
-        group=group,
+    return _more_files(
+        "genome of DATA in BED; negatives are drawn from it if none are given", group
     )
+
+
+def exclude(group: str = "") -> Field:
+    """Return the option --exclude."""
+    return _more_files("BED that drawn negatives must not overlap, such as held-out peaks", group)
 
 
 def summary_file(what: str) -> Field:
@@ -194,15 +199,16 @@ class ExampleInput(WindowInput):
 
     negatives: tuple[str, ...] = ()
     reference: tuple[str, ...] = reference()
+    exclude: tuple[str, ...] = ()
     seed: int = 0
 
     def source_of(self, organism: str | None) -> ExampleSource:
         """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
         from seqmtl.training.example_source import ExampleSource
 
-        data, negatives, references = (
+        data, negatives, references, excluded = (
             map(_kinds.name_and_path, files)
-            for files in (self.data, self.negatives, self.reference)
+            for files in (self.data, self.negatives, self.reference, self.exclude)
         )
         return ExampleSource.of(
             data,
@@ -211,6 +217,7 @@ class ExampleInput(WindowInput):
             self.site,
             negatives=negatives,
             references=references,
+            excluded=excluded,
             seed=self.seed,
             is_split_asked=self.is_split_asked,
         )
@@ -218,7 +225,7 @@ class ExampleInput(WindowInput):
     @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
-        others = map(_kinds.name_and_path, (*self.negatives, *self.reference))
+        others = map(_kinds.name_and_path, (*self.negatives, *self.reference, *self.exclude))
         return [*super().files, *(path for _, path in others)]
 
 

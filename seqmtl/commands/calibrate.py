@@ -31,6 +31,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     model: str = _options.model_file()
     data: tuple[str, ...] = _options.window_data("labelled windows not used in training")
     negatives: tuple[str, ...] = _options.negatives()
+    exclude: tuple[str, ...] = _options.exclude()
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     split: str = option(
         "split to use, or all",

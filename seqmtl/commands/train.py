@@ -42,9 +42,13 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
     data: tuple[str, ...] = _options.window_data("training windows")
     negatives: tuple[str, ...] = _options.negatives("windows")
     reference: tuple[str, ...] = _options.reference("windows")
+    exclude: tuple[str, ...] = _options.exclude("windows")
     organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
     split: str = _of_data("split to use, or all", default="train")
-    window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
+    window: int | None = _of_data(
+        "use the central BP bases, of narrowPeak around summits (default: all)",
+        metavar="BP",
+    )
     shift: int = _of_data(
         "shift the window towards the 3' end",
         metavar="BP",
@@ -150,6 +154,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
             f"{model.training['duality_gap']:.1e} after {model.training['n_epochs']} epochs"
         )
         self.finish(model, summary, self.tol, "--max-epochs or --tol")
+        self._note_site(model)
         remove()
         return model
 
@@ -161,9 +166,36 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
             model.training["dataset"] = {"path": path, "signal": model.site.signal}
         model.training["command"] = self.command
         model.training["sources"] = self.source.paths
+        peaks = [part for part in self.source.parts if part.reference and part.sign != -1]
+        if peaks:
+            model.training["peaks"] = [
+                {"organism": part.organism or "", "path": part.path, "reference": part.reference}
+                for part in peaks
+            ]
+        if self.window is not None and model.features.is_position_free:  # others have a length
+            model.training["window"] = self.window
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
+
+    def _note_site(self, model: MultiTaskModel) -> None:
+        """Note what windows without a common site are for, if the features were chosen."""
+        if self.features or not model.can_scan or model.site.length:
+            return
+        remedy = "if they are cut around sites, give their first base (0-based) with --site"
+        if not model.is_sliding:
+            logger.warning(
+                "the windows have no common site, so the model classifies windows, and cannot scan "
+                "genomes; %s",
+                remedy,
+            )
+        elif not self.reference:
+            logger.info(
+                "the windows have no common site, as those of peaks: seqmtl scan scores windows of "
+                "%d bases; %s",
+                model.length,
+                remedy,
+            )
 
 
 def _trained(

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._messages import is_first_time
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, ParameterError
 from seqmtl.files.streams import PathLike, first_bytes, readable, source_name
@@ -127,7 +128,9 @@ def read_windows(
             pad=pad,
         )
     reader = _TableReader(path, window, split, organism, require_labels, site=site, pad=pad)
-    return reader.read()
+    windows = reader.read()
+    reader.log()
+    return windows
 
 
 def read_windows_around(
@@ -168,7 +171,10 @@ def read_windows_around(
             require_labels=require_labels,
             base=base,
         )
-    return _TableReader(path, window, split, organism, require_labels, base=base).read()
+    reader = _TableReader(path, window, split, organism, require_labels, base=base)
+    windows = reader.read()
+    reader.log()
+    return windows
 
 
 def read_windows_in_parts(
@@ -192,6 +198,7 @@ def read_windows_in_parts(
     while len(windows):
         yield windows
         windows = reader.read()
+    reader.log()
 
 
 def is_table_of_windows(path: PathLike) -> bool:
@@ -246,7 +253,8 @@ class _TableReader:
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
         self._splits = NameColumn("split", self._columns.get("split", -1))
         self._split_counts = Counter[str]()
-        self._n_rows = 0
+        self._n_rows = self._n_kept = 0
+        self._sizes = sys.maxsize, 0  # bases of the shortest and the longest window
         self._length = window or 0
         self._first_length: tuple[int, int] | None = None
         self._site = site
@@ -260,7 +268,7 @@ class _TableReader:
 
     def read(self) -> Windows:
         """Read the next rows, until there are n windows or a few more, and return these."""
-        first_row, codes, n_kept = self._n_rows, bytearray(), 0
+        codes, n_kept = bytearray(), 0
         parts: dict[str, list[NDArray[Any]]] = {}
         for rows in self._blocks:
             block, block_codes = self._window_columns(rows)
@@ -277,15 +285,10 @@ class _TableReader:
         lengths = columns.pop("lengths", np.empty(0, dtype=np.int64))
         if self._pad and self._window is None:
             self._length = int(lengths.max(initial=0))
-        if self._organism == UNNAMED and first_row == 0:
-            logger.info("%s has no column organism: all rows are of one", self._source)
-        logger.info(
-            "%s: kept %d of %d rows, %s%d bases each",
-            self._source,
-            numbers.size,
-            self._n_rows - first_row,
-            "at most " if lengths.size and lengths.min() < self._length else "",
-            self._length,
+        self._n_kept += numbers.size
+        self._sizes = (
+            min(self._sizes[0], int(lengths.min(initial=sys.maxsize))),
+            max(self._sizes[1], self._length if numbers.size else 0),
         )
         check_distinct(self._organisms.names, self._source, self._organisms.lines)
         columns["task_names"] = self._organisms.names
@@ -304,6 +307,19 @@ class _TableReader:
             is_padded=bool((lengths != self._length).any()),
             **columns,
         )
+
+    def log(self) -> None:
+        """Log what was read of the file, once if it is read twice."""
+        shortest, longest = self._sizes
+        notes = [
+            f"{self._source}: kept {self._n_kept} of {self._n_rows} rows, "
+            f"{'at most ' if shortest < longest else ''}{longest} bases each"
+        ]
+        if self._organism == UNNAMED:
+            notes.insert(0, f"{self._source} has no column organism: all rows are of one")
+        for note in notes:
+            if is_first_time(note):
+                logger.info(note)
 
     def _window_columns(self, rows: Columns) -> tuple[dict[str, NDArray[Any]], bytes]:
         """Check a block of rows; return the columns and codes of those of the requested split."""

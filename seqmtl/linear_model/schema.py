@@ -92,6 +92,8 @@ _TRAINING = {
         {
             "command": text,
             "sources": items(text),
+            "peaks": items(record({"organism": text, "path": text, "reference": text})),
+            "window": whole(1, _LONGEST),
             "seconds": _size,
             "calibration": mapping(_CALIBRATION),
             "mkl": items(record({**_WEIGHT, "view": text, "tasks": items(word)})),

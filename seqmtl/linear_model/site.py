@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from seqmtl.sequences.decoys import AGREEMENT, SAMPLE
 
 logger = logging.getLogger(__name__)
 
+_BASES = 1 << 24  # letters that are compared at a time
 _MIN_SHARE_AT_SITE = 0.5  # share of the true sites that must have the consensus
 START, STOPS = "ATG", "TAA,TAG,TGA"
 
@@ -130,6 +131,25 @@ class Site:
             else np.ones(len(windows), dtype=np.bool_)
         )
 
+    def shares_by_base(self, windows: Windows) -> NDArray[np.float64]:
+        """Return the share of windows that have the consensus at each base, if there is one.
+
+        Returns
+        -------
+        ndarray of float64, shape (length of the windows - length of the site + 1,)
+        """
+        n, shares = windows.length - self.length + 1, []
+        step = max(1, _BASES // max(1, len(windows)))
+        for first in range(0, n, step):
+            letters = windows.cut(first, min(step, n - first) + self.length - 1).matrix()
+            size = letters.shape[1] - self.length + 1
+            is_there = np.zeros((len(windows), size), dtype=np.bool_)
+            for word in self.consensus:
+                matches = (letters[:, k : k + size] == c for k, c in enumerate(encode(word)))
+                is_there |= np.logical_and.reduce([*matches])
+            shares.append(is_there.mean(axis=0))
+        return np.concatenate(shares) if shares else np.zeros(0)
+
     def warn_missing_consensus(self, windows: Windows) -> None:
         """Warn if windows lack the consensus at the site, and say where else they have it."""
         if n_lacking := int((~self.is_in(windows)).sum()):
@@ -172,8 +192,7 @@ class Site:
         backward = forward[:]
         backward.is_reverse = ~forward.is_reverse
         for strand, sample in (("they have", forward), ("their other strand has", backward)):
-            moved = [replace(self, offset=k) for k in range(windows.length - self.length + 1)]
-            shares = [site.is_in(sample).mean() for site in moved]
+            shares = self.shares_by_base(sample)
             best = int(np.argmax(shares))
             if shares[best] >= AGREEMENT:
                 if sample is forward and best == self.offset:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.genome import Genome
-from seqmtl.sequences.intervals import merge_intervals
+from seqmtl.sequences.intervals import overlap
 
 #: Width of a bin of the share of G and C, and the highest share of N; plain choices.
 GC_BIN = 0.02
@@ -20,12 +20,13 @@ def draw_background(
     genome: Genome,
     starts: NDArray[np.int64],
     lengths: NDArray[np.int64],
+    avoided: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Draw an interval for each interval, of its length and on its contig.
 
     Its share of G and C among A, C, G and T is in the same bin of 2 %. At most 10 % of its bases
-    are N, and it overlaps none of the given intervals. Drawn intervals may overlap each other.
+    are N, and it overlaps none of those to avoid. Drawn intervals may overlap each other.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ def draw_background(
         Genome.
     starts, lengths : ndarray of int64, shape (n,)
         Intervals inside contigs: positions in the buffer of the genome, 0-based, and bases.
+    avoided : ndarray of int64, shape (k, 2)
+        Intervals of the buffer to avoid, disjoint and increasing, such as the given ones.
     rng : Generator
         Source of random numbers.
 
@@ -44,7 +47,6 @@ def draw_background(
     contigs = genome.contigs.contig_of(starts)
     lows = genome.starts[contigs]
     highs = lows + genome.lengths[contigs] - lengths  # the last possible start
-    merged = merge_intervals(np.column_stack([starts, starts + lengths]))
     n_gc, n_letters = _counts(genome.codes, starts, lengths)
     bins = _bins(n_gc, n_letters)
     drawn = np.full(starts.size, -1, dtype=np.int64)
@@ -57,7 +59,7 @@ def draw_background(
             begin, size = tried[part], lengths[rows[part]]
             n_gc, n_letters = _counts(genome.codes, begin, size)
             fits = _bins(n_gc, n_letters) == bins[rows[part]]
-            fits &= (n_letters >= (1.0 - MAX_N) * size) & ~_overlap(begin, size, merged)
+            fits &= (n_letters >= (1.0 - MAX_N) * size) & ~overlap(begin, size, avoided)
             hits = part[fits][::-1]  # of several, the first
             drawn[rows[hits]] = tried[hits]
         pending, n_tries = pending[drawn[pending] < 0], n_tries + n
@@ -87,12 +89,3 @@ def _counts(
 
 def _bins(n_gc: NDArray[np.int64], n_letters: NDArray[np.int64]) -> NDArray[np.int64]:
     return (n_gc / np.maximum(n_letters, 1) / GC_BIN + 1e-9).astype(np.int64)
-
-
-def _overlap(
-    starts: NDArray[np.int64], lengths: NDArray[np.int64], merged: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which intervals overlap one of merged intervals of shape (n, 2)."""
-    first = np.searchsorted(merged[:, 1], starts, side="right")
-    begins = np.append(merged[:, 0], np.iinfo(np.int64).max)
-    return np.asarray(begins[first] < starts + lengths)

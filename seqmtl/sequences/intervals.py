@@ -22,6 +22,15 @@ def is_inside(positions: NDArray[np.int64], intervals: NDArray[np.int64]) -> NDA
     return np.searchsorted(intervals.ravel(), positions, side="right") % 2 == 1
 
 
+def overlap(
+    starts: NDArray[np.int64], lengths: NDArray[np.int64], intervals: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which stretches overlap one of disjoint, increasing intervals of shape (n, 2)."""
+    first = np.searchsorted(intervals[:, 1], starts, side="right")
+    begins = np.append(intervals[:, 0], np.iinfo(np.int64).max)
+    return np.asarray(begins[first] < starts + lengths)
+
+
 def interval_mask(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
     """Return for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
     ones = np.ones(len(intervals), dtype=np.int8)

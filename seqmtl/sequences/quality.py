@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ MAX_PER_SITE = 100
 #: AUROC of the length alone from which to warn; a plain choice.
 MAX_BY_LENGTH = 0.9
 
-_ROWS = 1 << 16
+_BASES = 1 << 24  # that are read at a time
 
 
 def window_warnings(parts: Iterable[Windows]) -> list[str]:
@@ -131,7 +131,7 @@ def short_windows(windows: Windows, k: int) -> list[str]:
     k : int
         Bases, 1 or more.
     """
-    is_short = _lengths(windows) < k
+    is_short = lengths_of(windows) < k
     return windows[np.flatnonzero(is_short)].names.tolist() if is_short.any() else []
 
 
@@ -143,7 +143,7 @@ def length_warnings(windows: Windows) -> list[str]:
     windows : Windows
         Labelled windows, padded with N at their end.
     """
-    lengths, uneven = _lengths(windows), []
+    lengths, uneven = lengths_of(windows), []
     for t, name in enumerate(windows.task_names):
         positive, negative = (
             lengths[(windows.task_ids == t) & (windows.labels * sign > 0)] for sign in (1, -1)
@@ -164,14 +164,20 @@ def length_warnings(windows: Windows) -> list[str]:
     ]
 
 
-def _lengths(windows: Windows) -> NDArray[np.int64]:
-    """Return the bases of every window, not counting N at its end."""
+def lengths_of(windows: Windows) -> NDArray[np.int64]:
+    """Return the bases of every window, shape (n,), not counting N at its end."""
     lengths = np.zeros(len(windows), dtype=np.int64)
-    for first in range(0, len(windows), _ROWS):
-        is_base = windows[first : first + _ROWS].matrix()[:, ::-1] != OTHER
+    for part in _parts(windows):
+        is_base = windows[part].matrix()[:, ::-1] != OTHER
         n_bases = windows.length - is_base.argmax(axis=1)
-        lengths[first : first + _ROWS] = np.where(is_base.any(axis=1), n_bases, 0)
+        lengths[part] = np.where(is_base.any(axis=1), n_bases, 0)
     return lengths
+
+
+def _parts(windows: Windows) -> Iterator[slice]:
+    """Yield the rows that are read at a time."""
+    n = max(1, _BASES // max(1, windows.length))
+    return (slice(first, first + n) for first in range(0, len(windows), n))
 
 
 def _hash(windows: Windows) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
@@ -180,8 +186,7 @@ def _hash(windows: Windows) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     random = np.random.default_rng(0).integers(0, 2**63, n_blocks, dtype=np.uint64) * 2 + 1
     hashes = np.empty(len(windows), dtype=np.uint64)
     is_empty = np.empty(len(windows), dtype=np.bool_)
-    for first in range(0, len(windows), _ROWS):
-        part = slice(first, first + _ROWS)
+    for part in _parts(windows):
         letters = windows[part].matrix()
         padded = np.zeros((len(letters), 8 * n_blocks), dtype=np.uint8)
         padded[:, : windows.length] = letters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,8 +14,11 @@ from seqmtl._checks import check_choice
 from seqmtl._memory import require_memory
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, decode, reverse_complement
 
+logger = logging.getLogger(__name__)
+
 #: The task of windows that name none.
 UNNAMED = "task"
+_MAX_PADDING = 20  # bases with N per base without, from which to warn; a plain choice
 _COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
 
 
@@ -354,11 +358,18 @@ class Windows:
                 f"window must be between 1 and the sequence length {self.length}, got {length}"
             )
         left = (self.length - length) // 2 + shift
-        right = self.length - length - left
-        if left < 0 or right < 0:
+        if not 0 <= left <= self.length - length:
             raise ValueError(
                 f"shift must keep {length} bases inside the {self.length}, got {shift}"
             )
+        return self.cut(left, length)
+
+    def cut(self, left: int, length: int) -> Windows:
+        """Return `length` bases of every window from base `left`, sharing the buffer.
+
+        They must be inside the window. A site outside them becomes None.
+        """
+        right = self.length - length - left
         cut = self[:]
         # the first base of a minus-strand window is its highest position in the buffer
         cut.starts = self.starts + np.where(self.is_reverse, right, left)
@@ -435,13 +446,16 @@ class Windows:
 
 
 def pad_codes(
-    codes: bytes | bytearray, lengths: NDArray[np.int64], length: int, longest: str
+    codes: bytes | bytearray | NDArray[np.uint8],
+    lengths: NDArray[np.int64],
+    length: int,
+    longest: str,
 ) -> NDArray[np.uint8]:
     """Return sequences with N after their end, so that all have one length.
 
     Parameters
     ----------
-    codes : bytes or bytearray
+    codes : bytes, bytearray or ndarray of uint8
         Encoded bases of all sequences, one after the other.
     lengths : ndarray of int64, shape (n,)
         Their lengths in bases.
@@ -463,11 +477,18 @@ def pad_codes(
     bases = np.frombuffer(codes, dtype=np.uint8)
     if (lengths == length).all():
         return bases
-    require_memory(
-        float(lengths.size * length),
-        f"{lengths.size} sequences of up to {length} bases ({longest})",
-        "cut the longest sequences, or leave them out",
-    )
+    n_padded = float(lengths.size * length)
+    what = f"{lengths.size} sequences of up to {length} bases ({longest})"
+    require_memory(n_padded, what, "cut the longest sequences, or leave them out")
+    if n_padded > _MAX_PADDING * bases.size and lengths.min() < lengths.max():
+        logger.warning(
+            "%s: half have at most %d bases, and all are padded to %d, which takes %d times the "
+            "memory and time; cut the longest sequences, leave them out, or take a shorter window",
+            what,
+            np.median(lengths),
+            length,
+            n_padded / bases.size,
+        )
     padded = np.full((lengths.size, length), OTHER, dtype=np.uint8)
     first = 0
     for row, n in zip(padded, lengths.tolist(), strict=True):

@@ -5,28 +5,45 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from seqmtl._memory import require_memory
 from seqmtl._names import check_distinct
-from seqmtl.exceptions import InputFormatError, MemoryLimitError, SeqmtlError, UsageError
+from seqmtl.exceptions import (
+    InputFormatError,
+    MemoryLimitError,
+    ParameterError,
+    SeqmtlError,
+    UsageError,
+)
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
 from seqmtl.io.fasta import one_length
 from seqmtl.io.genome import load_genome
-from seqmtl.io.peaks import draw_negatives, read_peaks, windows_of_peaks
+from seqmtl.io.peaks import (
+    Peaks,
+    draw_negatives,
+    n_overlapping,
+    read_avoided,
+    read_peaks,
+    windows_of_peaks,
+)
 from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
     WindowChecker,
     length_warnings,
+    lengths_of,
     short_windows,
     window_warnings,
 )
@@ -61,6 +78,10 @@ class ExampleFile:
         Seed of the negatives that are drawn from the genome.
     is_split_asked : bool
         Whether rows must have splits, as one was asked for.
+    excluded : tuple of str
+        BED of further intervals that these negatives do not overlap.
+    trained : tuple of str
+        BED that a model was trained on, with the same genome; what overlaps it is counted.
     """
 
     path: str
@@ -71,6 +92,8 @@ class ExampleFile:
     reference: str | None = None
     seed: int = 0
     is_split_asked: bool = False
+    excluded: tuple[str, ...] = ()
+    trained: tuple[str, ...] = ()
 
     @property
     def split_or_none(self) -> str | None:
@@ -126,15 +149,26 @@ class ExampleFile:
                 f"must be all or left out, got {self.split!r}: {self.path} {reason}", "split"
             )
 
-    def _of_peaks(self, genome: Genome, *, require_labels: bool, **options: Any) -> Windows:
+    @property
+    def is_drawn_for(self) -> bool:
+        """Whether negatives are drawn where labels are needed."""
+        return self.reference is not None and self.sign is None
+
+    def _of_peaks(
+        self, genome: Genome, *, require_labels: bool, window: int | None, **options: Any
+    ) -> Windows:
         """Read intervals of a genome; negatives are drawn if labels are needed."""
-        peaks = read_peaks(self.path, genome)
-        is_alone = require_labels and self.sign is None
+        is_alone = require_labels and self.is_drawn_for
+        peaks = read_peaks(self.path, genome, window, once=require_labels)
         label = 1 if is_alone else self.sign or 0
         windows = windows_of_peaks(peaks, genome, label=label, **options)
+        if require_labels and self.sign != -1:
+            self._warn_of_trained(peaks, genome, window, "intervals", "leave out those of")
         if not is_alone:
             return windows
-        drawn = draw_negatives(peaks, genome, self.seed)
+        others = [read_avoided(path, genome, window) for path in self.excluded]
+        drawn = draw_negatives(peaks, genome, self.seed, others)
+        self._warn_of_trained(drawn, genome, window, "drawn negatives", "add --exclude")
         negatives = windows_of_peaks(drawn, genome, label=-1, **options)
         logger.info(
             "%s: %d intervals, %d negatives drawn from %s",
@@ -144,6 +178,25 @@ class ExampleFile:
             self.reference,
         )
         return concatenate([pad_windows(part, windows.length) for part in (windows, negatives)])
+
+    def _warn_of_trained(
+        self, peaks: Peaks, genome: Genome, window: int | None, what: str, remedy: str
+    ) -> None:
+        """Warn of intervals that overlap those that a model was trained on."""
+        for path in self.trained:
+            with suppress(OSError, SeqmtlError):  # it is another file by now
+                learnt = read_avoided(path, genome, window)
+                if n := n_overlapping(peaks, learnt, genome):
+                    logger.warning(
+                        "%s: %d of %d %s overlap positives of the training, so results are "
+                        "misleading; %s %s",
+                        self.path,
+                        n,
+                        len(peaks.begins),
+                        what,
+                        remedy,
+                        path,
+                    )
 
     def read_in_parts(self, window: int | None, *, pad: bool = False) -> Iterator[Windows]:
         """Yield the labelled windows of a table in parts, padded as by :meth:`read`.
@@ -226,11 +279,23 @@ class ExampleFile:
         self, model: MultiTaskModel, genomes: dict[str, Genome], *, require_labels: bool
     ) -> Windows:
         """Read windows with the site at the position of the model, see :class:`ExampleSource`."""
+        shift = model.shift
         if model.features.is_position_free:
-            return self.read(None, genomes, require_labels=require_labels, pad=True)
+            window: int | None = model.training.get("window")
+            wide = _with_shift(window, shift)
+            pad = window is None or not shift
+            windows = self.read(wide, genomes, require_labels=require_labels, pad=pad)
+            if window is not None and self.reference is None:
+                logger.info(
+                    "%s: the %d bases around the centre of each sequence are scored, as in "
+                    "training; shorter ones as they are",
+                    self.path,
+                    window,
+                )
+            return _shifted(windows, window, shift)
         if is_dataset(self.path):
             return self._of_dataset(model)
-        window, shift, site = model.length, model.shift, model.site
+        window, site = model.length, model.site
         wide = window + 2 * abs(shift)
         in_wide = replace(site, offset=site.offset + abs(shift) + shift)
         windows = self.read(wide, genomes, require_labels=require_labels, base=in_wide.offset)
@@ -282,6 +347,7 @@ class ExampleSource:
         *,
         negatives: Iterable[tuple[str | None, str]] = (),
         references: Iterable[tuple[str | None, str]] = (),
+        excluded: Iterable[tuple[str | None, str]] = (),
         seed: int = 0,
         is_split_asked: bool = False,
     ) -> ExampleSource:
@@ -301,6 +367,9 @@ class ExampleSource:
             Files like `data` whose rows are all negative; those of `data` are then all positive.
         references : iterable of (str or None, str)
             Organism, or None for all, and genome; the other files are then BED.
+        excluded : iterable of (str or None, str)
+            Organism, or None for all, and BED of intervals that drawn negatives do not overlap. Nor
+            do they overlap those of other files of the same organism and genome.
         seed : int
             Seed of the negatives that are drawn from genomes.
         is_split_asked : bool
@@ -310,7 +379,7 @@ class ExampleSource:
         ------
         UsageError
             If an organism is given both for all rows and for those of a file, a dataset is not
-            the only file, or an organism of BED has no genome.
+            the only file, an organism of BED has no genome, or intervals are excluded from nothing.
         """
         genomes = dict(references)
         positive, negative = list(data), list(negatives)
@@ -328,9 +397,10 @@ class ExampleSource:
                     "pair takes two; name it alone"
                 )
             genome = _genome_of(path, name or organism, genomes) if genomes else None
-            more = (split, site, genome, seed, is_split_asked)
-            parts.append(ExampleFile(path, name or organism, sign, *more))
-        return cls(tuple(parts))
+            more: Any = {"split": split, "site": site, "seed": seed}
+            more |= {"reference": genome, "is_split_asked": is_split_asked}
+            parts.append(ExampleFile(path, name or organism, sign, **more))
+        return cls(tuple(_excluding(parts, list(excluded))))
 
     @property
     def paths(self) -> list[str]:
@@ -394,25 +464,32 @@ class ExampleSource:
     ) -> Windows:
         """Read labelled windows to train on, and log what is probably wrong with them.
 
-        Longer sequences are trimmed to their centre, or to what `shift` makes of it. With features
-        that need no positions, or if `features` are to be chosen (None) and there is neither a
-        window nor a site, shorter ones are padded with N at their end.
+        Longer sequences are trimmed to their centre, or to what `shift` makes of it. Without a
+        shift, shorter ones are padded with N at their end if features need no positions, or if
+        `features` are to be chosen (None) and there is neither a window nor a site.
 
         Raises
         ------
         InputFormatError
             If a file is invalid, or every sequence is shorter than the k-mers of the features.
         """
-        wide = None if window is None else window + 2 * abs(shift)
+        wide = _with_shift(window, shift)
         if features is None:
             pad = window is None and self.dataset is None and self.parts[0].site is None
         else:
-            pad = features.is_position_free
+            pad = features.is_position_free and not shift
         genomes: dict[str, Genome] = {}
         parts = [part.read(wide, genomes, require_labels=True, pad=pad) for part in self.parts]
         windows = self._joined(parts, pad=pad)
-        if window is not None and shift:
-            windows = windows.center(window, shift)
+        if wide is not None and windows.is_padded:
+            longest = int(lengths_of(windows).max())
+            if longest < wide:
+                raise ParameterError(
+                    f"must be at most the longest sequence, {longest} bases, got {window}"
+                    f"{f' with a shift of {shift}' if shift else ''}; take a shorter one, or none",
+                    "window",
+                )
+        windows = _shifted(windows, window, shift)
         self.log_faults(window_warnings([windows]))
         if features is None and windows.is_padded:
             check_no_site(windows)
@@ -461,8 +538,9 @@ class ExampleSource:
         """
         if len(parts) == 1:
             return parts[0]
-        longest = max(windows.length for windows in parts)
         if pad:
+            longest = max(windows.length for windows in parts)
+            _require_padding(parts, longest)
             parts = [pad_windows(windows, longest) for windows in parts]
         first, path = parts[0], self.parts[0].path
         for windows, part in zip(parts, self.parts, strict=True):
@@ -490,7 +568,7 @@ class ExampleSource:
             If a genome does not fit into the memory.
         """
         checker, names, n, span = WindowChecker(), list[str](), 0, 0
-        pad = features is not None and features.is_position_free
+        pad = features is not None and features.is_position_free and not shift
         parts = self._parts(window, shift, pad) if self.dataset is None else self._organisms(memory)
         for part in parts:
             windows = part if window is None else part.center(window, shift)
@@ -517,7 +595,7 @@ class ExampleSource:
 
     def _parts(self, window: int | None, shift: int, pad: bool) -> Iterator[Windows]:
         """Yield the windows of tables, some at a time."""
-        wide = None if window is None else window + 2 * abs(shift)
+        wide = _with_shift(window, shift)
         if pad and wide is None:
             unread = (part.read_in_parts(None, pad=True) for part in self.parts)
             wide = max((windows.length for windows in chain(*unread)), default=None)
@@ -544,7 +622,10 @@ class ExampleSource:
         """
         genomes: dict[str, Genome] = {}
         parts = [
-            part.read_for(model, genomes, require_labels=require_labels) for part in self.parts
+            replace(part, trained=_peaks_of(model, part)).read_for(
+                model, genomes, require_labels=require_labels
+            )
+            for part in self.parts
         ]
         return self._joined(parts, pad=model.features.is_position_free)
 
@@ -589,6 +670,81 @@ def _genome_of(path: str, organism: str | None, genomes: dict[str | None, str]) 
             f"{', '.join(map(str, genomes))}; write --reference {organism or 'NAME'}=FASTA"
         )
     return genome
+
+
+def _excluding(
+    parts: list[ExampleFile], excluded: list[tuple[str | None, str]]
+) -> Iterator[ExampleFile]:
+    """Yield files with the BED that their drawn negatives do not overlap.
+
+    Raises
+    ------
+    UsageError
+        If there is no file for which it is needed.
+    """
+    names = {part.organism for part in parts if part.is_drawn_for}
+    for name, path in excluded:
+        if not names or (name is not None and name not in names):
+            given = f"{name}=" if name and names else ""
+            rule = "must be for an organism of DATA" if given else "is for negatives that are drawn"
+            raise UsageError(
+                f"--exclude {given}{path} {rule} from the genome of DATA in BED; leave it out"
+            )
+    for part in parts:
+        paths = [path for name, path in excluded if name in (None, part.organism)]
+        paths += [
+            other.path
+            for other in parts
+            if other is not part
+            and (other.organism, other.reference) == (part.organism, part.reference)
+        ]
+        yield replace(part, excluded=tuple(paths)) if part.is_drawn_for else part
+
+
+def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:
+    """Return other BED that a model was trained on, of the organism and genome of a file."""
+    if part.reference is None:
+        return ()
+    here = os.path.realpath(part.path)
+    return tuple(
+        peaks["path"]
+        for peaks in model.training.get("peaks", ())
+        if os.path.realpath(peaks["reference"]) == os.path.realpath(part.reference)
+        and peaks["organism"] in ("", part.organism or peaks["organism"])
+        and os.path.realpath(peaks["path"]) != here
+    )
+
+
+def _require_padding(parts: list[Windows], longest: int) -> None:
+    """Check that there is room to pad the windows of several files, and to join them.
+
+    Raises
+    ------
+    MemoryLimitError
+        If there is not.
+    """
+    if all(windows.length == longest for windows in parts):
+        return
+    widest = next(windows for windows in parts if windows.length == longest)
+    last = widest.cut(longest - 1, 1).matrix() != OTHER
+    n = sum(map(len, parts))
+    require_memory(
+        2.0 * n * longest,
+        f"{n} sequences of up to {longest} bases ({widest.names[int(last.argmax())]})",
+        "cut the longest sequences, or leave them out",
+    )
+
+
+def _with_shift(window: int | None, shift: int) -> int | None:
+    """Return the bases of sequences that are needed for shifted windows."""
+    return None if window is None else window + 2 * abs(shift)
+
+
+def _shifted(windows: Windows, window: int | None, shift: int) -> Windows:
+    """Return the windows, cut of those of :func:`_with_shift`."""
+    if window is None or not shift:
+        return windows
+    return windows.center(window, shift)
 
 
 def check_alike(windows: Windows, path: str, first: Windows, first_path: str) -> None:

@@ -23,8 +23,10 @@ from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.dataset_site import site_in_dataset
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
 from seqmtl.sequences.examples import Examples
+from seqmtl.sequences.quality import lengths_of
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +37,8 @@ _MIDDLE = "the middle, where true sites and decoys differ most"
 _SHORT, _SHORT_STRANDED = "spectrum:1-6", "spectrum:1-6:stranded"
 _MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
 _MIN_WINDOWS = 20  # windows, to tell what they share
+#: Bases of runs of shared letters that are adapters and no site, at an end and elsewhere.
+_END_RUN, _LONG_RUN = 6, 10
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _CHI_SQUARED = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
 
@@ -47,29 +51,92 @@ def find_site(windows: Windows | WindowStore) -> Site:
     n, length = windows.shape
     if n < _MIN_WINDOWS or length < 2:
         return Site(length // 2, 1, "")
-    shared = consensus_pair(windows)
+    sample = _without_adapters(windows)
+    shared = consensus_pair(sample)
     if shared is None:
-        return _find_consensus(windows, STOPS, range(length - 2)) or Site(length // 2, 1, "")
+        return _find_consensus(sample, STOPS, 0, length) or Site(length // 2, 1, "")
     offset, letters = shared
     if letters in START:
         first = offset - START.index(letters)
-        if codon := _find_consensus(
-            windows, START, range(max(first, 0), min(first + 1, length - 2))
-        ):
+        if first >= 0 and (codon := _find_consensus(sample, START, first, 3)):
             return codon
     return Site(offset, 2, letters)
 
 
-def _find_consensus(
-    windows: Windows | WindowStore, letters: str, bases: Sequence[int]
-) -> Site | None:
-    """Return the one of some bases at which most windows have the letters, if nearly all do."""
+def _sample(windows: Windows | WindowStore) -> Windows:
+    """Return evenly spaced windows."""
     n = windows.shape[0]
-    sample = windows[np.arange(0, n, max(1, n // SAMPLE))]
-    sites = [Site(base, len(letters.split(",")[0]), letters) for base in bases]
-    shares = [site.is_in(sample).mean() for site in sites]
-    best = int(np.argmax(shares)) if shares else -1
-    return sites[best] if shares and shares[best] >= AGREEMENT else None
+    return windows[np.arange(0, n, max(1, n // SAMPLE))]
+
+
+def _find_consensus(
+    windows: Windows | WindowStore, letters: str, first: int, n_bases: int
+) -> Site | None:
+    """Return where most windows have the letters inside some bases, if nearly all do."""
+    site = Site(0, len(letters.split(",")[0]), letters)
+    n_bases = min(n_bases, windows.shape[1] - first)
+    if n_bases < site.length:
+        return None
+    shares = site.shares_by_base(_sample(windows).cut(first, n_bases))
+    best = int(shares.argmax())
+    return replace(site, offset=first + best) if shares[best] >= AGREEMENT else None
+
+
+def _adapters(windows: Windows) -> list[tuple[int, int]]:
+    """Return runs of letters that nearly all windows share, too long for a site: first, last + 1.
+
+    They are of 6 bases at an end of the windows, or of 10 anywhere.
+    """
+    letters = windows.matrix()
+    is_shared = np.zeros(windows.length + 2, dtype=np.int8)
+    for code in range(4):
+        is_shared[1:-1] |= (letters == code).mean(axis=0) >= AGREEMENT
+    edges = np.flatnonzero(np.diff(is_shared)).reshape(-1, 2).tolist()
+    ends = {0, windows.length}
+    return [
+        (first, last)
+        for first, last in edges
+        if last - first >= (_END_RUN if ends & {first, last} else _LONG_RUN)
+    ]
+
+
+def _without_adapters(windows: Windows | WindowStore) -> Windows:
+    """Return a sample of windows with N in place of adapters, see :func:`_adapters`."""
+    sample = _sample(windows)
+    runs = _adapters(sample)
+    if not runs:
+        return sample
+    letters = sample.matrix()
+    for first, last in runs:
+        letters[:, first:last] = OTHER
+    starts = np.arange(len(sample), dtype=np.int64) * sample.length
+    return Windows(letters.reshape(-1), starts, sample.length, labels=sample.labels)
+
+
+def adapter_warnings(windows: Windows | WindowStore, y: NDArray[Any]) -> list[str]:
+    """Describe long runs of letters that all windows share, or those of one class."""
+    windows = _common_bases(windows) if isinstance(windows, Windows) else windows
+    signs = np.sign(y)
+    groups = {"windows": np.abs(signs) >= 0, "positives": signs > 0, "negatives": signs < 0}
+    for who, is_chosen in groups.items():
+        rows = np.flatnonzero(is_chosen)
+        if rows.size < _MIN_WINDOWS:
+            continue
+        sample = windows[rows[:: max(1, rows.size // SAMPLE)]]
+        where = [
+            f"the first {last}"
+            if first == 0
+            else f"the last {last - first}"
+            if last == sample.length
+            else f"{last - first} from base {first} (0-based)"
+            for first, last in _adapters(sample)
+        ]
+        if where:
+            return [
+                f"all {who} have the same letters at {' and '.join(where)} of {sample.length} "
+                "bases, as adapters, primers and tails do; cut them off"
+            ]
+    return []
 
 
 def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
@@ -91,7 +158,7 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
         return site, f"all windows have {site.letters} there"
     rows = np.flatnonzero(np.asarray(y) > 0)
     if _MIN_WINDOWS <= rows.size < n:
-        true = windows[rows[:: max(1, rows.size // SAMPLE)]]
+        true = _without_adapters(windows[rows[:: max(1, rows.size // SAMPLE)]])
         shared = find_site(true)
         n_pairs = int((pair_frequencies(true).max(axis=0) >= AGREEMENT).sum())
         is_clear = n_pairs < shared.length or shared.offset == (length - shared.length) // 2
@@ -137,6 +204,9 @@ def site_of_examples(
         If it is unknown, or cut off.
     """
     length = examples.data.shape[1]
+    if dataset is None and isinstance(examples.data, Windows | WindowStore):
+        for fault in adapter_warnings(examples.data, examples.y):
+            logger.warning("%s", fault)
     is_free = features is not None and features.is_position_free
     if is_free or (features is None and differ_in_length(examples.data)):
         return NO_SITE
@@ -149,14 +219,9 @@ def site_of_examples(
             )
         try:
             site, how = locate(examples.data, examples.y)
-        except SeqmtlError as error:
+        except SeqmtlError:
             if features is not None:
                 raise
-            logger.warning(
-                "%s; held-out labels now choose the kind of features, but a model without a site "
-                "classifies windows only, and does not find sites",
-                error,
-            )
             return Site(length // 2, 0, "")
     logger.info("the site begins at base %d of %d (0-based): %s", site.offset, length, how)
     return site
@@ -164,11 +229,9 @@ def site_of_examples(
 
 def _site_at(windows: Windows | WindowStore, base: int) -> Site:
     """Return the site that begins at a base, with letters if nearly all windows share them."""
-    n, length = windows.shape
-    if n >= _MIN_WINDOWS:
+    if windows.shape[0] >= _MIN_WINDOWS:
         for letters in (START, STOPS, *("".join(pair) for pair in product("ACGT", repeat=2))):
-            fits = base + len(letters.split(",")[0]) <= length
-            if fits and (site := _find_consensus(windows, letters, [base])):
+            if site := _find_consensus(windows, letters, base, len(letters.split(",")[0])):
                 return site
     return Site(base, 1, "")
 
@@ -195,12 +258,11 @@ def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[
     SeqmtlError
         If there is no such base.
     """
-    bases = range(windows.length - site.length + 1) if site.letters else ()
     for some in (windows, windows[np.flatnonzero(windows.labels > 0)]):
         sample = some[:: max(1, len(some) // SAMPLE)]
-        if not len(sample):
+        if not len(sample) or not site.letters:
             continue
-        agreeing = [k for k in bases if replace(site, offset=k).is_in(sample).mean() >= AGREEMENT]
+        agreeing = np.flatnonzero(site.shares_by_base(sample) >= AGREEMENT).tolist()
         right = [k for k in likely if k in agreeing]
         if len(right) == 1:
             return right[0]
@@ -240,6 +302,14 @@ def differ_in_length(windows: Windows | WindowStore) -> bool:
     return isinstance(windows, Windows) and windows.is_padded
 
 
+def _common_bases(windows: Windows) -> Windows:
+    """Return the first bases of sequences of different lengths, those that nearly all have."""
+    if not windows.is_padded or not len(windows):
+        return windows
+    lengths = np.sort(lengths_of(windows))
+    return windows.cut(0, max(1, int(lengths[int((1 - AGREEMENT) * lengths.size)])))
+
+
 def check_no_site(windows: Windows) -> None:
     """Check that sequences of different lengths have no site.
 
@@ -248,6 +318,7 @@ def check_no_site(windows: Windows) -> None:
     SeqmtlError
         If they have one: the shorter or longer ones may have it at another base.
     """
+    windows = _common_bases(windows)
     try:
         site, how = locate(windows, windows.labels)
     except SeqmtlError:

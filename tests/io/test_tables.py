@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import sys
 import tempfile
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqmtl._messages import forget_logged
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files.streams import BLOCK_BYTES
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
@@ -169,6 +171,33 @@ def test_padding_that_does_not_fit_names_the_longest_sequence(write, monkeypatch
         read_windows(path, pad=True)
     with pytest.raises(MemoryLimitError, match=r"\(sequence 1\) would .* leave them out"):
         Windows.from_strings(texts, pad=True)
+
+
+def test_one_far_longer_sequence_is_told(write, caplog):
+    texts = [*["ACGT"] * 30, "ACGT" * 500, *["ACG"] * 30]
+    path = write(table([("a", "1", letters) for letters in texts]))
+    read_windows(path, pad=True)
+    about = "61 sequences of up to 2000 bases \\(.*:32\\): half have at most 4 bases, and all"
+    assert re.search(f"{about} are padded to 2000, which takes 55 times the memory", caplog.text)
+    caplog.clear()
+    read_windows(write(table([("a", "1", letters[:90]) for letters in texts])), pad=True)
+    assert not caplog.text
+
+
+def test_a_file_has_one_note(write, caplog):
+    caplog.set_level("INFO")
+    rows = [("1", "ACGTA"[: 2 + i % 4], "train" if i % 3 else "test") for i in range(10)]
+    path = write(table(rows, ("label", "sequence", "split")))
+    for n in (3, 100):
+        caplog.clear()
+        forget_logged()
+        for _ in range(2):  # as training on disk does, to find the longest
+            parts = [*read_windows_in_parts(path, n, pad=True, split="train")]
+        assert sum(map(len, parts)) == 6
+        assert [record.getMessage() for record in caplog.records] == [
+            f"{path} has no column organism: all rows are of one",
+            f"{path}: kept 6 of 10 rows, at most 5 bases each",
+        ]
 
 
 SPLIT = [

@@ -13,7 +13,8 @@ from seqmtl.sequences import Windows, encode
 
 
 @pytest.mark.parametrize(("letters", "here"), [("AG", "AG"), ("GT,GC", "GT"), ("TAA,TGA", "TGA")])
-def test_the_letters_at_the_site_on_both_strands(letters, here):
+@pytest.mark.parametrize("n_at_a_time", [1, 1000, 10**6])
+def test_the_letters_at_the_site_on_both_strands(letters, here, n_at_a_time, monkeypatch):
     rng = np.random.default_rng(1)
     texts = ["".join(rng.choice(list("ACGTN"), 9)) for _ in range(400)]
     texts += [f"{t[:3]}{here}{t[3 + len(here) :]}" for t in texts[:20]]
@@ -28,6 +29,11 @@ def test_the_letters_at_the_site_on_both_strands(letters, here):
     backward = Windows(encode("".join(turned)), 9 * np.arange(420), 9, is_reverse=[True] * 420)
     assert site.is_in(backward).tolist() == expected
     assert site.consensus_of(backward).tolist() == number
+    monkeypatch.setattr("seqmtl.linear_model.site._BASES", n_at_a_time)
+    bases = range(9 - len(words[0]) + 1)
+    shares = [np.mean([t[k : k + len(words[0])] in words for t in texts]) for k in bases]
+    for windows in (Windows.from_strings(texts), backward):
+        assert site.shares_by_base(windows).tolist() == pytest.approx(shares)
     assert Site(3, 1, "").is_in(backward).all()
 
 
