@@ -19,6 +19,7 @@ from seqmtl.io.transcript_rows import (
     CODING_EXONS,
     EXON,
     IN_PARTS,
+    PSEUDO,
     START,
     STOP,
     STRANDS,
@@ -62,6 +63,7 @@ _IGNORED = -3
 _UTR_NAME = re.compile(rb"(?:^|[^a-z])utr|utr$")
 _TRANSCRIPT_NAME = re.compile(rb"(?:transcript|rna|gene_segment)$")
 _PROTEINS = {b"protein", b"polypeptide"}
+_ANY_KIND = {b"", b"gene", b"transcript", b"RNA"}  # types that tell nothing
 _CODING_EXONS = {b"einit", b"eterm", b"esngl", b"initial", b"internal", b"terminal", b"single"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
 _AROUND = b' "'  # may be around a name
@@ -76,12 +78,13 @@ NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
-_BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
 _GTF_NAMES = {
     name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
     for name in (b"transcript_id", b"gene_id", b"Parent", b"name")
 }
-_GTF_BIOTYPE = re.compile(rb'(?:^|[\s;])(?:transcript|gene)_(?:bio)?type\s+"?([^";]*)')
+_TYPE = re.compile(
+    rb'(?:^|;)\s*(?:(transcript|gene)_(?:bio)?type(?:=|\s)|(?:bio)?type=)\s*"?([^;"]*)'
+)
 _IS_GTF = re.compile(rb'^\s*[^\s=";]+\s+["\w]')
 _IS_GFF3 = re.compile(rb'^\s*[^\s=";]+\s*=')
 _IS_NAME = re.compile(rb"^[^\s=;\"]+$")
@@ -346,8 +349,7 @@ class _GffReader:
         self.formats.add(is_gtf)
         if is_gtf:
             self.keys[name.partition(b"\t")[2]] = name
-            if match := _GTF_BIOTYPE.search(attributes):
-                group.biotype = match[1]
+            group.biotype = _type_of(attributes)
         if first is not None:
             first.elsewhere += (group,)
         else:
@@ -394,15 +396,13 @@ class _GffReader:
     def _add_parent(self, fields: list[bytes], segment: Segment) -> None:
         """Record the row of a gene or transcript by its ID."""
         contig, _, kind, _, _, _, strand, _, attributes = fields
-        parent = biotype = b""
+        parent = b""
         is_gtf = _is_gtf(attributes)
         if is_gtf is False:
             if (name := attribute(attributes, b"ID=")) is None:
                 return
             key = group_key = name.strip(_AROUND)
             parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip(_AROUND)
-            if match := _BIOTYPE.search(attributes):
-                biotype = match[1]
         else:
             is_gene = kind.lower().endswith(b"gene")
             if not is_gene and not _TRANSCRIPT_NAME.search(kind.lower()):
@@ -411,7 +411,9 @@ class _GffReader:
                 gene, name = (_gtf_value(key, attributes) for key in (b"gene_id", b"transcript_id"))
                 if not gene and not name:
                     return
-                key = group_key = gene + b"\t" + (b"" if is_gene else name)
+                if kind.lower() == b"gene":  # a pseudogene with a name is a transcript in FlyBase's
+                    name = b""
+                key = group_key = gene + b"\t" + name
             elif not is_gene and _IS_NAME.match(attributes.strip()):
                 name = attributes.strip()  # as AUGUSTUS writes it
                 key = b"\t" + name
@@ -423,7 +425,7 @@ class _GffReader:
         row = ParentRow(
             kind,
             parent,
-            biotype,
+            _type_of(attributes),
             contig,
             strand,
             *segment,
@@ -573,11 +575,10 @@ class _Builder:
         pieces = [group]
         if group.elsewhere or group.strand not in STRANDS:
             pieces = _with_strands([group, *group.elsewhere], rows)
-        if rows and not group.is_gtf:
-            for piece in pieces:
-                row = _row_of(piece, rows)
-                piece.gene = row.parent
-                piece.biotype = row.biotype or row.kind
+        for piece in pieces:
+            if rows and not group.is_gtf:
+                piece.gene = _row_of(piece, rows).parent
+            piece.biotype = self._biotype(piece, rows)
         if reason := self._problem(name, pieces):
             self._exclude(text, pieces, reason)
             return []
@@ -590,6 +591,19 @@ class _Builder:
                 copy.flags |= _row_of(copy, rows).flags
             transcripts += copy.transcripts(text)
         return transcripts
+
+    def _biotype(self, piece: TranscriptRows, rows: Sequence[ParentRow]) -> bytes:
+        """Return the type of a transcript: as an attribute says, or else its row or its gene."""
+        flags, stated, kind = piece.flags, piece.biotype, b""
+        if rows:
+            row = _row_of(piece, rows)
+            flags, stated, kind = flags | row.flags, stated or row.biotype, row.kind
+        if not stated:
+            for gene in self.reader.rows.get(piece.gene + b"\t" * piece.is_gtf, ())[:1]:
+                flags |= gene.flags | PSEUDO * (b"pseudo" in gene.kind + gene.biotype)
+                stated = gene.biotype if kind in _ANY_KIND else b""
+        stated = stated or kind
+        return b"pseudogene" if flags & PSEUDO and b"pseudo" not in stated else stated
 
     def _copies(
         self, text: str, piece: TranscriptRows, rows: Sequence[ParentRow]
@@ -754,6 +768,14 @@ def _row_of(piece: TranscriptRows, rows: Sequence[ParentRow]) -> ParentRow:
             if row.contig == piece.contig and row.start <= start and end <= row.end:
                 return row
     return rows[0]
+
+
+def _type_of(attributes: bytes) -> bytes:
+    """Return the type of a transcript, or else that of its gene, as attributes say it."""
+    if b"type" not in attributes:
+        return b""
+    types = dict(_TYPE.findall(attributes))
+    return types.get(b"transcript") or types.get(b"") or types.get(b"gene") or b""
 
 
 def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:
