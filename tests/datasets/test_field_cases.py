@@ -777,6 +777,33 @@ def test_introns_of_pseudogenes_and_small_rnas_are_read(tmp_path, signal):
     check(tmp_path, text, signal)
 
 
+def _intron_rows(gene, *, with_rows=True, name=None):
+    """Return rows of introns, which name their transcript, and of that (GenomeTools)."""
+    name = name or f"{gene.name}.1"
+    text = row(gene, "mRNA", *_span(gene), f"ID={name}") if with_rows else ""
+    return text + "".join(row(gene, "intron", a, b, f"Parent={name}") for a, b in gene.introns)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_rows_of_introns_alone_are_introns(tmp_path, signal, with_rows):
+    text = "".join(_intron_rows(gene, with_rows=with_rows) for gene in GENES)
+    if signal in ENDS and not with_rows:
+        assert find(tmp_path, text, signal)[0] == set()
+    else:
+        check(tmp_path, text, signal)
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+def test_rows_of_introns_of_one_parent_may_overlap(tmp_path, signal):
+    gene = max(GENES, key=lambda gene: len(gene.introns))
+    (first, *_), (*_, last) = gene.introns[0], gene.introns[-1]
+    skipped = replace(gene, exons=((gene.exons[0][0], first), (last, gene.exons[-1][1])))
+    text = _intron_rows(gene) + _intron_rows(skipped, with_rows=False)
+    assert _intron_rows(skipped).count("intron") == 1
+    check(tmp_path, text, signal, expected=sites([gene], signal), genes=[gene])
+
+
 @pytest.mark.parametrize("signal", ENDS)
 def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
     """As of yeast, whose other transcripts may be transposons, of which only ORFs are annotated."""
