@@ -156,11 +156,11 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
         genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
-        annotated = annotated_introns(genes, contigs)
+        annotated = gaps = annotated_introns(genes, contigs)
         if isinstance(genome, str) and os.path.isfile(genome):
-            n_gaps = len(annotated)
-            try:
-                annotated = annotated_introns(genes, contigs, genome)
+            n_gaps = len(gaps)
+            try:  # those predicted are introns, whatever the letters that the model was given
+                annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
             except InputFormatError as error:  # not of what is in the folder
                 fault = SeqmtlError(error.message)
                 fault.path = error.path
