@@ -28,6 +28,7 @@ SMALL_RNA = "end of a small RNA (tRNA, rRNA and the like)"
 # They are cut out of longer ones: the transcription of a tRNA begins before its first base.
 _SMALL = r"(?:t|r|tm|sn|sno|sca|mi|pi|si)rna"
 _SMALL_TYPE = re.compile(rf"(?:^|_){_SMALL}(?:_gene)?$", re.I)
+_ANY_TYPE = ("", "gene", "transcript", "rna", "mrna")  # then the name may tell it
 # As tRNA-Ala-AGC-1-1, LSR1_snRNA, SCR1_ncRNA (Ensembl), trnL, rrn16 (organelles), tA(AGC)D (SGD).
 _SMALL_NAME = re.compile(
     rf"(?i:(?:^|[-_:.|]){_SMALL}(?![a-z])|_ncrna$)"
@@ -210,12 +211,10 @@ def _reason_of_type(transcript: Transcript) -> str:
     """Return why the ends of a transcript of this type, or of this name, are not used, or ""."""
     if "pseudo" in transcript.biotype.lower():
         return PSEUDOGENE
-    if transcript.cds:
-        return ""
-    is_small = _SMALL_TYPE.search(transcript.biotype) or any(
-        map(_SMALL_NAME.search, (transcript.name, transcript.gene))
-    )
-    return SMALL_RNA if is_small else ""
+    is_small = bool(_SMALL_TYPE.search(transcript.biotype))
+    if transcript.biotype.lower() in _ANY_TYPE:
+        is_small = any(map(_SMALL_NAME.search, (transcript.name, transcript.gene)))
+    return SMALL_RNA if is_small and not transcript.cds else ""
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:

@@ -79,6 +79,7 @@ NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
+_TYPE_AS_SOURCE = re.compile(rb"(?:rna|RNA|pseudogene)$")  # of Ensembl before 2014
 _GTF_NAMES = {
     name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
     for name in (b"transcript_id", b"gene_id", b"Parent", b"name")
@@ -355,6 +356,8 @@ class _GffReader:
         if is_gtf:
             self.keys[name.partition(b"\t")[2]] = name
             group.biotype = _type_of(attributes)
+            if not group.biotype and _TYPE_AS_SOURCE.search(fields[1]):
+                group.biotype = fields[1]
         if first is not None:
             first.elsewhere += (group,)
         else:

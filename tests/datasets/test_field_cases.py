@@ -684,6 +684,7 @@ TRANSCRIPTS = {
     },
     "words": _both(";product=pseudouridine synthase;Note=no pseudogene;pseudo=false"),
     "lncRNA": {"kind": "lnc_RNA"},
+    "ncRNA by type": {"kind": "ncRNA", "of_gene": ";Name=RME2_ncRNA"},
     "precursor": {"kind": "primary_transcript", "of_gene": ";gene_biotype=protein_coding"},
 }
 TRANSCRIPTS_OF_GTF = {
@@ -744,6 +745,22 @@ def test_ends_of_pseudogenes_are_no_sites(tmp_path, write, options, signal):
 def test_ends_of_small_rnas_are_no_sites(tmp_path, write, options, signal):
     others = [gene for i, gene in enumerate(GENES) if i % 3]
     check(tmp_path, _mixed(write, options), signal, expected=sites(others, signal))
+
+
+@pytest.mark.parametrize("source", ["snoRNA", "Mt_tRNA", "processed_pseudogene", "tRNAscan-SE"])
+def test_the_second_column_of_old_files_of_ensembl_is_the_type(tmp_path, source):
+    text = _mixed(_typed_gtf, {"kind": ""})
+    lines = [line for line in text.splitlines(keepends=True) if "\tgene\t" not in line]
+    changed = {f"{gene.name}.1" for gene in GENES[::3]}
+    text = "".join(
+        line.replace("\tt\t", f"\t{source}\t", 1)
+        if any(f'"{name}"' in line for name in changed)
+        else line
+        for line in lines
+    )
+    is_type = source != "tRNAscan-SE"
+    expected = sites([gene for i, gene in enumerate(GENES) if i % 3 or not is_type], "tss")
+    check(tmp_path, text, "tss", expected=expected)
 
 
 @pytest.mark.parametrize("signal", ENDS)
