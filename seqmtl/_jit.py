@@ -6,8 +6,8 @@ module's own file, so it cannot become outdated through another one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numba
@@ -25,20 +25,33 @@ class _KernelCache(FunctionCache):
     Numba prepares for compilation before it looks into the cache, which takes longer than
     importing numba (it imports SciPy for its BLAS). If a function is not in the cache, the compiler
     prepares itself. Cached functions need only the runtime that counts references.
+
+    What cannot be read is compiled again: files cut by a killed job or a full disk, those of
+    another user, and those of a version with other modules and classes.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            try:
-                return self._load_overload(sig, target_context)
-            except (ImportError, AttributeError):  # of a version with other modules and classes
-                self.flush()
+        with _without_damage():
+            return self._load_overload(sig, target_context)
+        with _without_damage():
+            self.flush()
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(OSError):  # the disk is full: the next process compiles it again
+        with _without_damage():  # also of a full disk
             super().save_overload(sig, data)
+
+
+@contextmanager
+def _without_damage() -> Iterator[None]:
+    """Leave the block at any error that a damaged file may cause: pickles have no list of them."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception:
+        return
 
 
 def njit(function: Callable[..., Any]) -> Any:

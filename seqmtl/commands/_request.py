@@ -23,6 +23,7 @@ from seqmtl._surroundings import usual_floats
 from seqmtl.commands._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl.exceptions import UsageError
 from seqmtl.files.pipes import buffered_pipes
+from seqmtl.files.write import STDOUT
 
 #: What a class body assigns to a field; the type of the field is that of its annotation.
 Field: TypeAlias = Any
@@ -140,7 +141,8 @@ class Option:
         converted = self.kind(value)
         if self.choices is not None:
             check_choice("", converted, self.choices)
-        return converted
+        is_output = not self.affects_output and self.metavar not in ("DIR", "FOLDER")
+        return "-" if is_output and converted in STDOUT else converted
 
 
 def option(*texts: str, default: object = None, **about: object) -> Field:

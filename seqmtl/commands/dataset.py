@@ -97,7 +97,8 @@ splice.toml (paths are relative to its folder):
   [decoys]
   ratio = 10                    # per true site
   in_genes = 0.5                # fraction from genes with sites, on the strand of the gene
-  clearance = 241               # bases between a decoy's window and that of any annotated site
+  clearance = 241               # bases from a decoy to any annotated site, at least; by default
+                                # the window, so that their windows do not overlap
   [split]
   by = "auto"                   # contigs, blocks
   valid = 0.1                   # fractions of the sites

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,32 +17,41 @@ from seqmtl._threads import in_order, n_threads
 from seqmtl.datasets.config import SPLITS, Config, OrganismConfig
 from seqmtl.datasets.decoy_sampler import Decoys, DecoySampler
 from seqmtl.datasets.duplicates import fingerprints
-from seqmtl.datasets.introns import MARGIN, Introns, check_introns, find_introns
+from seqmtl.datasets.introns import FEW_READS, MARGIN, Introns, check_introns, find_introns
 from seqmtl.datasets.reading_frames import decide_coding
 from seqmtl.datasets.signals import (
+    NO_UTR,
+    PSEUDOGENE,
+    SMALL_RNA,
     annotated_sites,
     positions_of,
     site_columns,
     uncertain_sites,
 )
 from seqmtl.datasets.splits import Regions, make_regions
-from seqmtl.datasets.true_sites import CROSSING, MASKED, Contigs, Exclusion, SiteResolver, TrueSites
+from seqmtl.datasets.true_sites import (
+    CROSSING,
+    MASKED,
+    Contigs,
+    Exclusion,
+    SiteResolver,
+    TrueSites,
+    count_reasons,
+)
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.bed import check_first_field, read_chrom_map, read_regions, read_site_bed
 from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
-from seqmtl.io.transcripts import Annotation, Transcript, describe_features
+from seqmtl.io.transcripts import Annotation, Transcript
 from seqmtl.sequences import ContigTable, Genome, Windows
 from seqmtl.sequences.intervals import is_inside, merge_intervals
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
-# Small RNAs that are processed; the transcription of a tRNA, say, begins before its first base.
-_SMALL_RNA = re.compile(r"(?i)(?:^|_)(?:t|r|tm|sno|sca|mi|pi)rna(?:_gene)?$")
-_MAX_SMALL_SHARE = 0.25
+_MIN_CODING_SHARE = 0.25
 _BYTES_PER_FILE_BYTE = 10  # memory for each byte of a genome's file, compressed or not
 
 
@@ -202,13 +210,9 @@ def _build(config: Config, number: int) -> OrganismDataset:
         remedy = ', or set consensus = "all"' if is_splice else None
         check_introns(annotation, contigs, config.sites.min_intron, remedy)
     if not len(true_sites.sites):
-        excluded = true_sites.exclusions + (introns.exclusions if introns else [])
-        raise SeqmtlError(
-            f"{source}: none of the {len(excluded):,} {config.signal} sites can be used: "
-            + "; ".join(sorted({row.reason for row in excluded}))
-        )
-    if annotation is not None and config.signal in ("tss", "polya"):
-        _warn_of_small(config.signal, annotation, annotated.take(true_sites.sites["row"]))
+        raise _no_sites(config, source, true_sites, introns)
+    if annotation is not None:
+        _warn_of_types(config.signal, annotation, annotated, true_sites)
     source_of_introns = introns or annotation
     if is_splice and source_of_introns is not None:
         positions = _donors(source_of_introns, config.sites.min_intron, contigs)
@@ -246,23 +250,51 @@ def _build(config: Config, number: int) -> OrganismDataset:
     return dataset
 
 
-def _warn_of_small(signal: str, annotation: Annotation, true: Sites) -> None:
-    """Warn if many ends of transcripts are those of RNAs that are cut out of longer ones."""
-    kinds = {
-        (transcript.name, transcript.line): transcript.biotype
-        for transcript in annotation.transcripts
-    }
-    n_of_kind = Counter(kinds.get(key, "") for key in _keys(true))
-    small = {kind: n for kind, n in n_of_kind.items() if _SMALL_RNA.search(kind)}
-    if sum(small.values()) > _MAX_SMALL_SHARE * len(true):
+def _no_sites(
+    config: Config, source: str, true_sites: TrueSites, introns: Introns | None
+) -> SeqmtlError:
+    """Return the error for a file without a usable site: what it has, and the remedy."""
+    excluded = true_sites.exclusions + (introns.exclusions if introns else [])
+    counts = count_reasons(excluded)
+    remedies = []
+    if introns is not None and FEW_READS in counts:
+        reads = max(junction.reads for junction in introns.junctions)
+        remedies = [f"none has more reads than {reads}: set min_reads = {reads} in [junctions]"]
+    elif NO_UTR in counts:
+        remedies = ["give an annotation with untranslated regions"]
+    return SeqmtlError(
+        f"{source}: none of the {len(excluded):,} {config.signal} sites can be used: "
+        + "; ".join([f"{reason} ({n:,})" for reason, n in sorted(counts.items())] + remedies)
+    )
+
+
+def _warn_of_types(
+    signal: str, annotation: Annotation, annotated: Sites, true_sites: TrueSites
+) -> None:
+    """Warn of sites left out as their transcripts have none, and of others that are doubtful."""
+    reasons = Counter(row.reason for row in true_sites.exclusions)
+    excluded = {reason: reasons[reason] for reason in (PSEUDOGENE, SMALL_RNA) if reasons[reason]}
+    if excluded:
         logger.warning(
-            "%s: %d of %d %s sites are ends of small RNAs, which are cut out of longer ones (%s); "
-            "leave their rows out of the annotation, or give one with untranslated regions",
+            "%s: %d %s sites are left out: %s",
             annotation.path,
-            sum(small.values()),
-            len(true),
+            sum(excluded.values()),
             signal,
-            describe_features(small),
+            "; ".join(f"{reason} ({n:,})" for reason, n in excluded.items()),
+        )
+    coding = {(t.name, t.line) for t in annotation.transcripts if t.cds}
+    n_true = len(true_sites.sites)
+    n_coding = sum(key in coding for key in _keys(annotated.take(true_sites.sites["row"])))
+    if reasons[NO_UTR] > n_true and n_coding < _MIN_CODING_SHARE * n_true:
+        logger.warning(
+            "%s: %d of %d %s sites are those of transcripts without a coding sequence, and %d "
+            "coding ones end where their coding sequence does; give an annotation with "
+            "untranslated regions",
+            annotation.path,
+            n_true - n_coding,
+            n_true,
+            signal,
+            reasons[NO_UTR],
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import tomllib
+from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import product
@@ -104,7 +105,7 @@ class DecoyRules:
         Share of the decoys drawn from genes with sites, on their strand.
     clearance : int
         Minimum distance in bases between the window starts of a decoy and an annotated site;
-        by default the length of a window.
+        by default the length of a window, so that windows do not overlap.
     """
 
     ratio: float = _key(number(min_val=0.01, max_val=1e6), 10.0)
@@ -228,7 +229,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     """
     source = os.fspath(path)
     try:
-        values = tomllib.loads(read_bytes(source).decode())
+        values = tomllib.loads(read_bytes(source).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
     if signal is not None:
@@ -253,14 +254,12 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
     """
     if not isinstance(table, dict):
         refuse(name, "a table", table, f"write [{name}]")
-    described = {key.name: key for key in fields(kind) if key.metadata}  # type: ignore[arg-type]
-    keys = {key.metadata["name"] or name: key for name, key in described.items()}
+    keys = _keys(kind)
     prefix = f"{name}." if name else ""
     for key in table:
         if key not in keys:
-            close = get_close_matches(key, keys, n=1)
-            remedy = f"did you mean {close[0]!r}?" if close else "leave it out"
             names = ", ".join(sorted(keys))
+            remedy = _remedy(key, keys)
             raise ValueError(f"{prefix}{key} is not a key of this table ({names}); {remedy}")
     values = {}
     for key, description in keys.items():
@@ -269,6 +268,37 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
         elif description.default is MISSING:
             raise ValueError(f"{prefix}{key} must be given, got None; add it")
     return kind(**values)
+
+
+def _keys(kind: type[Any]) -> dict[str, Field[Any]]:
+    """Return the fields of a table by their keys."""
+    return {key.metadata["name"] or key.name: key for key in fields(kind) if key.metadata}
+
+
+def _tables(kind: type[Any], name: str = "") -> Iterator[tuple[str, dict[str, Field[Any]]]]:
+    """Yield the names of a table and of those in it, and their keys."""
+    keys = _keys(kind)
+    yield name, keys
+    for key, description in keys.items():
+        rule = description.metadata["rule"]
+        if isinstance(rule, type):
+            inner = f"{name}.{key}" if name else key
+            yield from _tables(rule, inner + ".NAME" * (description.metadata["kind"] == "tables"))
+
+
+def _remedy(key: str, keys: dict[str, Field[Any]]) -> str:
+    """Return what to do with a key that is not one of a table."""
+    tables = dict(_tables(Config))
+    places = [
+        f"into [{name}]" if name else "before the first table"
+        for name, of_table in tables.items()
+        if key in of_table
+    ]
+    if places:
+        return f"write it {' or '.join(places)}"
+    close = get_close_matches(key, keys, n=1)
+    close = close or get_close_matches(key, {other for table in tables.values() for other in table})
+    return f"did you mean {close[0]!r}?" if close else "leave it out"
 
 
 def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:

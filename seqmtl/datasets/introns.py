@@ -179,6 +179,16 @@ def find_introns(
         is_minor = n < rules.min_share * n_strongest
         reasons.append(FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else "")
         introns.append(junctions[i]._replace(strand="+-"[int(strand[i] < 0)], reads=n))
+    n_few = reasons.count(FEW_READS)
+    if len(reasons) < 2 * n_few < 2 * len(reasons):
+        logger.warning(
+            "%s: %d of %d junctions are left out, as they have fewer than %d reads (min_reads in "
+            "[junctions])",
+            source,
+            n_few,
+            len(reasons),
+            rules.min_reads,
+        )
     return Introns(introns, reasons, exclusions)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,6 +22,18 @@ NO_CODON = "end of a coding sequence that is incomplete there, as the annotation
 EXCLUDED = "site of an excluded transcript"
 SPANNING = "codon that spans an intron"
 ODD_LENGTH = "coding sequence whose length is not a multiple of three"
+PSEUDOGENE = "end of a pseudogene"
+SMALL_RNA = "end of a small RNA (tRNA, rRNA and the like)"
+
+# They are cut out of longer ones: the transcription of a tRNA begins before its first base.
+_SMALL = r"(?:t|r|tm|sn|sno|sca|mi|pi|si)rna"
+_SMALL_TYPE = re.compile(rf"(?:^|_){_SMALL}(?:_gene)?$", re.I)
+_ANY_TYPE = ("", "gene", "transcript", "rna", "mrna")  # then the name may tell it
+# As tRNA-Ala-AGC-1-1, LSR1_snRNA, SCR1_ncRNA (Ensembl), trnL, rrn16 (organelles), tA(AGC)D (SGD).
+_SMALL_NAME = re.compile(
+    rf"(?i:(?:^|[-_:.|]){_SMALL}(?![a-z])|_ncrna$)"
+    r"|(?:^|[-_:])(?:trn[A-Zf](?![a-z])|rrn[SL\d]|snR\d|t[A-Z]\([ACGTU]{3}\))"
+)
 
 
 #: Contig, first base, whether it is on the minus strand, transcript, line, reason of exclusion,
@@ -150,15 +163,15 @@ def _end(transcript: Transcript, is_tss: bool) -> SiteRow:
     """Return the first or last base of a transcript in reading direction."""
     at_start = is_tss != transcript.is_reverse
     start = transcript.start if at_start else transcript.end - 1
-    reason = ""
+    reason = _reason_of_type(transcript)
     if ("tss" if is_tss else "polya") in transcript.incomplete:
-        reason = NO_END
+        reason = reason or NO_END
     elif transcript.cds and transcript.is_cds_certain:
         cds_end = transcript.cds[0][0] if at_start else transcript.cds[-1][1] - 1
         stop = transcript.stop_codon
         if stop and not is_tss:  # in GTF the stop codon follows the coding sequence
             cds_end = min(cds_end, stop[0][0]) if at_start else max(cds_end, stop[-1][1] - 1)
-        reason = NO_UTR if cds_end == start else ""
+        reason = reason or (NO_UTR if cds_end == start else "")
     return _row(transcript, start, reason)
 
 
@@ -171,7 +184,7 @@ def _start_codon(transcript: Transcript) -> SiteRow:
         reason = INCOMPLETE
     if "start" in transcript.incomplete:
         reason = NO_CODON
-    return _row(transcript, start, reason)
+    return _row(transcript, start, _reason_of_type(transcript) or reason)
 
 
 def _stop_codon(transcript: Transcript) -> SiteRow:
@@ -182,7 +195,7 @@ def _stop_codon(transcript: Transcript) -> SiteRow:
         start, is_contiguous = _codon_at(transcript.stop_codon, at_start=at_start)
         is_contiguous = is_contiguous and _is_in_exon(transcript, start)
         reason = NO_CODON if is_incomplete else "" if is_contiguous else SPANNING
-        return _row(transcript, start, reason)
+        return _row(transcript, start, _reason_of_type(transcript) or reason)
     start, is_contiguous = _codon_at(transcript.cds, at_start=at_start)
     other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
     n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
@@ -191,7 +204,17 @@ def _stop_codon(transcript: Transcript) -> SiteRow:
         reason = ODD_LENGTH
     if is_incomplete:
         reason = NO_CODON
-    return _row(transcript, start, reason, other)
+    return _row(transcript, start, _reason_of_type(transcript) or reason, other)
+
+
+def _reason_of_type(transcript: Transcript) -> str:
+    """Return why the ends of a transcript of this type, or of this name, are not used, or ""."""
+    if "pseudo" in transcript.biotype.lower():
+        return PSEUDOGENE
+    is_small = bool(_SMALL_TYPE.search(transcript.biotype))
+    if transcript.biotype.lower() in _ANY_TYPE:
+        is_small = any(map(_SMALL_NAME.search, (transcript.name, transcript.gene)))
+    return SMALL_RNA if is_small and not transcript.cds else ""
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:

@@ -31,6 +31,8 @@ UNFINISHED = ".unfinished-"
 #: Endings of the index of a bgzip file, and of all indexes of a file.
 BGZIP_INDEXES = (".tbi", ".csi")
 _INDEXES = (".fai", ".gzi", *BGZIP_INDEXES)
+#: Other names of standard output. Another file of these names would replace that of the shell.
+STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 @contextmanager
@@ -98,7 +100,7 @@ def _open_hidden(path: str, target: str, is_direct: bool) -> tuple[str, _OutputF
     another is made.
     """
     while True:
-        hidden = target if is_direct else _hidden_name(*os.path.split(target))
+        hidden = path if is_direct else _hidden_name(*os.path.split(target))
         try:
             raw = _OutputFile(hidden, "w" if is_direct else "x", path)
         except OSError as error:
@@ -338,6 +340,8 @@ def _check_writable(path: str) -> None:
         fault = "models of the package have such names; choose another"
     elif os.path.isdir(path):
         fault = "it is a folder; give a file name"
+    elif is_special(path):
+        fault = "" if os.access(path, os.W_OK) else "it is not writable"
     elif not os.path.isdir(folder):
         fault = f"no folder {folder}; create it first"
     elif not os.access(folder, os.W_OK):

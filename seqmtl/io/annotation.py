@@ -19,10 +19,12 @@ from seqmtl.io.transcript_rows import (
     CODING_EXONS,
     EXON,
     IN_PARTS,
+    PSEUDO,
     START,
     STOP,
     STRANDS,
     TRANS_SPLICED,
+    UNKNOWN_ENDS,
     UTR,
     ParentRow,
     TranscriptRows,
@@ -62,6 +64,7 @@ _IGNORED = -3
 _UTR_NAME = re.compile(rb"(?:^|[^a-z])utr|utr$")
 _TRANSCRIPT_NAME = re.compile(rb"(?:transcript|rna|gene_segment)$")
 _PROTEINS = {b"protein", b"polypeptide"}
+_ANY_KIND = {b"", b"gene", b"transcript", b"RNA"}  # types that tell nothing
 _CODING_EXONS = {b"einit", b"eterm", b"esngl", b"initial", b"internal", b"terminal", b"single"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
 _AROUND = b' "'  # may be around a name
@@ -76,12 +79,14 @@ NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
-_BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
+_TYPE_AS_SOURCE = re.compile(rb"(?:rna|RNA|pseudogene)$")  # of Ensembl before 2014
 _GTF_NAMES = {
     name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
     for name in (b"transcript_id", b"gene_id", b"Parent", b"name")
 }
-_GTF_BIOTYPE = re.compile(rb'(?:^|[\s;])(?:transcript|gene)_(?:bio)?type\s+"?([^";]*)')
+_TYPE = re.compile(
+    rb'(?:^|;)\s*(?:(transcript|gene)_(?:bio)?type(?:=|\s)|(?:bio)?type=)\s*"?([^;"]*)'
+)
 _IS_GTF = re.compile(rb'^\s*[^\s=";]+\s+["\w]')
 _IS_GFF3 = re.compile(rb'^\s*[^\s=";]+\s*=')
 _IS_NAME = re.compile(rb"^[^\s=;\"]+$")
@@ -94,8 +99,9 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     may have several, and by ``transcript_id`` in GTF; both may be in one file. Its exons are the
     union of its exons, coding segments, UTRs and codons; pieces that overlap or touch are joined. A
     coding sequence whose parent is a gene, or that has only an ``ID``, counts as a transcript.
-    Intron rows are ignored: introns are the gaps between exons. Overlapping coding sequences of a
-    transcript with different IDs are alternatives.
+    Introns are the gaps between exons; rows of introns count if the file has no other parts of
+    transcripts, each as a transcript of its own. Overlapping coding sequences of a transcript with
+    different IDs are alternatives.
 
     Rows of one ID on two contigs or strands, or far apart, are several transcripts, and so are
     overlapping ones that have a row of the transcript each, or whose exons contradict each other;
@@ -239,6 +245,7 @@ class _GffReader:
         self.orphan = b""  # attributes of the first part without a transcript
         self.uncertain: list[UncertainRegion] = []
         self.introns: set[tuple[str, bytes, Segment]] = set()
+        self.intron_rows: list[tuple[int, list[bytes], Segment]] = []  # before other parts
         self.line = 0
 
     def read(self, lines: Iterator[tuple[int, bytes]]) -> None:
@@ -312,6 +319,8 @@ class _GffReader:
             is_gff3 = attribute(fields[8], b"Parent=") is not None
             if is_gff3 or b"transcript_id" in fields[8]:
                 self.introns.add((decode(fields[0], not is_gff3), fields[6], segment))
+                if not self.groups:
+                    self.intron_rows.append((self.line, fields, segment))
         return part
 
     def _read_attributes(self, part: int, kind: bytes, attributes: bytes) -> None:
@@ -346,8 +355,9 @@ class _GffReader:
         self.formats.add(is_gtf)
         if is_gtf:
             self.keys[name.partition(b"\t")[2]] = name
-            if match := _GTF_BIOTYPE.search(attributes):
-                group.biotype = match[1]
+            group.biotype = _type_of(attributes)
+            if not group.biotype and _TYPE_AS_SOURCE.search(fields[1]):
+                group.biotype = fields[1]
         if first is not None:
             first.elsewhere += (group,)
         else:
@@ -394,15 +404,13 @@ class _GffReader:
     def _add_parent(self, fields: list[bytes], segment: Segment) -> None:
         """Record the row of a gene or transcript by its ID."""
         contig, _, kind, _, _, _, strand, _, attributes = fields
-        parent = biotype = b""
+        parent = b""
         is_gtf = _is_gtf(attributes)
         if is_gtf is False:
             if (name := attribute(attributes, b"ID=")) is None:
                 return
             key = group_key = name.strip(_AROUND)
             parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip(_AROUND)
-            if match := _BIOTYPE.search(attributes):
-                biotype = match[1]
         else:
             is_gene = kind.lower().endswith(b"gene")
             if not is_gene and not _TRANSCRIPT_NAME.search(kind.lower()):
@@ -411,7 +419,9 @@ class _GffReader:
                 gene, name = (_gtf_value(key, attributes) for key in (b"gene_id", b"transcript_id"))
                 if not gene and not name:
                     return
-                key = group_key = gene + b"\t" + (b"" if is_gene else name)
+                if kind.lower() == b"gene":  # a pseudogene with a name is a transcript in FlyBase's
+                    name = b""
+                key = group_key = gene + b"\t" + name
             elif not is_gene and _IS_NAME.match(attributes.strip()):
                 name = attributes.strip()  # as AUGUSTUS writes it
                 key = b"\t" + name
@@ -423,7 +433,7 @@ class _GffReader:
         row = ParentRow(
             kind,
             parent,
-            biotype,
+            _type_of(attributes),
             contig,
             strand,
             *segment,
@@ -465,6 +475,30 @@ class _GffReader:
             self.owners[(attribute(attributes, b"TCS_ID=") or b"").strip(_AROUND)] = parent
         return self.owners.get(parent, parent)
 
+    def _add_introns(self) -> None:
+        """Add a transcript for each row of an intron, from end to end of its parent if it has one.
+
+        Introns of a parent may overlap, so that they are not those of one transcript.
+        """
+        for line, fields, (start, end) in self.intron_rows:
+            self.line = line
+            self._read_attributes(_INTRON, fields[2], fields[8])
+            for name in self.names:
+                key = b"%s:%d-%d" % (name, start + 1, end)
+                around = [
+                    row
+                    for row in self.rows.get(name, ())
+                    if row.contig == fields[0] and row.start < start and end < row.end
+                ]
+                first, last = max(0, start - 1), end + 1
+                if around:
+                    self.rows[key] = tuple(around)
+                    first, last = around[0].start, around[0].end
+                group = self._group_of(key, fields)
+                if not group.parts[EXON]:
+                    group.parts[EXON] = [(first, start), (end, last)]
+                    group.flags |= 0 if around else UNKNOWN_ENDS
+
     def annotation(self) -> Annotation:
         """Build the transcripts from the rows."""
         if self.sources is not None and not self.sources & set(self.source_counts):
@@ -476,6 +510,8 @@ class _GffReader:
                 path=self.source,
             )
         features = _readable_counts(self.features)
+        if not self.groups and not self.exclusions:
+            self._add_introns()
         transcripts = _Builder(self).build()
         if not transcripts and not self.exclusions:
             raise InputFormatError(
@@ -573,11 +609,10 @@ class _Builder:
         pieces = [group]
         if group.elsewhere or group.strand not in STRANDS:
             pieces = _with_strands([group, *group.elsewhere], rows)
-        if rows and not group.is_gtf:
-            for piece in pieces:
-                row = _row_of(piece, rows)
-                piece.gene = row.parent
-                piece.biotype = row.biotype or row.kind
+        for piece in pieces:
+            if rows and not group.is_gtf:
+                piece.gene = _row_of(piece, rows).parent
+            piece.biotype = self._biotype(piece, rows)
         if reason := self._problem(name, pieces):
             self._exclude(text, pieces, reason)
             return []
@@ -590,6 +625,19 @@ class _Builder:
                 copy.flags |= _row_of(copy, rows).flags
             transcripts += copy.transcripts(text)
         return transcripts
+
+    def _biotype(self, piece: TranscriptRows, rows: Sequence[ParentRow]) -> bytes:
+        """Return the type of a transcript: as an attribute says, or else its row or its gene."""
+        flags, stated, kind = piece.flags, piece.biotype, b""
+        if rows:
+            row = _row_of(piece, rows)
+            flags, stated, kind = flags | row.flags, stated or row.biotype, row.kind
+        if not stated:
+            for gene in self.reader.rows.get(piece.gene + b"\t" * piece.is_gtf, ())[:1]:
+                flags |= gene.flags | PSEUDO * (b"pseudo" in gene.kind + gene.biotype)
+                stated = gene.biotype if kind in _ANY_KIND else b""
+        stated = stated or kind
+        return b"pseudogene" if flags & PSEUDO and b"pseudo" not in stated else stated
 
     def _copies(
         self, text: str, piece: TranscriptRows, rows: Sequence[ParentRow]
@@ -754,6 +802,14 @@ def _row_of(piece: TranscriptRows, rows: Sequence[ParentRow]) -> ParentRow:
             if row.contig == piece.contig and row.start <= start and end <= row.end:
                 return row
     return rows[0]
+
+
+def _type_of(attributes: bytes) -> bytes:
+    """Return the type of a transcript, or else that of its gene, as attributes say it."""
+    if b"type" not in attributes:
+        return b""
+    types = dict(_TYPE.findall(attributes))
+    return types.get(b"transcript") or types.get(b"") or types.get(b"gene") or b""
 
 
 def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:

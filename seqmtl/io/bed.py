@@ -101,6 +101,9 @@ def read_regions(
 ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Read intervals from the first three columns of BED.
 
+    Those on contigs that the genome lacks are left out, with a warning, if there are others: such
+    files are made for whole assemblies.
+
     Parameters
     ----------
     path : path-like
@@ -117,14 +120,29 @@ def read_regions(
     Raises
     ------
     InputFormatError
-        If a line is not an interval inside a contig of the genome, or there is none; the message
+        If a line is not an interval inside its contig, or no contig is of the genome; the message
         gives file and line.
     """
     intervals: dict[str, list[tuple[int, int]]] = {}
+    missing: list[Row] = []
     for row in read_rows(path):
         row.check_columns(3, "a line must have contig, start and end between tabs (BED)")
+        if row.fields[0] not in lengths:
+            missing.append(row)
+            continue
         contig, start, end = row.interval(lengths)
         intervals.setdefault(contig, []).append((start, end))
+    if missing and not intervals:
+        missing[0].interval(lengths)
+    if missing:
+        contigs = dict.fromkeys(row.fields[0] for row in missing)
+        logger.warning(
+            "%s: %d intervals are left out, on %d contigs that the genome lacks (such as %s)",
+            source_name(path),
+            len(missing),
+            len(contigs),
+            next(iter(contigs)),
+        )
     if not intervals:
         message = "there must be intervals (BED), but there are none"
         raise InputFormatError(message, path=source_name(path))

@@ -28,6 +28,7 @@ _CDS_LEFT, _CDS_RIGHT, _CDS_START, _CDS_END = 64, 128, 256, 512
 _PARTIAL = 1024
 _CDS_PARTIAL = 2048
 CODING_EXONS = 4096  # some rows are coding exons, which may be coding parts of exons
+PSEUDO = 8192  # a row is that of a pseudogene
 UNKNOWN_ENDS = _TSS | _POLYA | _CDS_START | _CDS_END
 _TO_CDS = _CDS_LEFT // _LEFT
 _SEMICOLON = b";"[0]
@@ -42,6 +43,7 @@ _PARTIAL_VALUE = re.compile(rb';\s*partial[\s=]\s*"?(\w+)')
 _RANGE = re.compile(rb";\s*(start|end)_range[\s=]")
 _NOT_FOUND = re.compile(rb"(mRNA|cds)_(start|end)_NF\b")
 _TRANSDECODER = re.compile(rb"type(?::|%3A)(5prime_partial|3prime_partial|internal)\b")
+_PSEUDO_VALUE = re.compile(rb';\s*pseudo(?:gene)?(?!\s*=?\s*"?(?:false|no\b))\s*(?:;|$|[\s=])')
 _LOOSE = {
     name + b"=": (name.lower(), re.compile(rb"(?i)(?:^|;)\s*%s\s*=" % name))
     for name in (b"ID", b"Parent", b"TCS_ID")
@@ -117,9 +119,11 @@ def tags_of(attributes: bytes) -> int:
     """Return which ends are unknown by tags that all rows of a transcript have.
 
     GENCODE and Ensembl write ``mRNA_start_NF`` and the like (not found), TransDecoder
-    ``type:5prime_partial``.
+    ``type:5prime_partial``, NCBI ``pseudo=true`` or ``pseudogene=unprocessed``.
     """
     flags = 0
+    if b"pseudo" in attributes and _PSEUDO_VALUE.search(b";" + attributes):
+        flags |= PSEUDO
     if b"_NF" in attributes:
         for match in _NOT_FOUND.finditer(attributes):
             flags |= _NOT_FOUND_ENDS[match[1], match[2]]

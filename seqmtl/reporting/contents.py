@@ -43,9 +43,11 @@ class Signal:
     folder : str
         The dataset.
     models : dict of str to MultiTaskModel
-        Models by file name without suffix.
+        Models by file name without suffix; they lack their weights.
     files : dict of str to str
         Their files.
+    digests : dict of str to bytes
+        What models of equal weights share.
     metrics : dict of str to dict
         Results of ``seqmtl evaluate --json`` on the test regions by model.
     metric_files : dict of str to str
@@ -60,6 +62,7 @@ class Signal:
     folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, bytes] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
     metric_files: dict[str, str] = field(default_factory=dict)
     curves: dict[str, str] = field(default_factory=dict)
@@ -124,11 +127,8 @@ class Signal:
 
     def _are_same(self, one: str, other: str) -> bool:
         """Return whether two models have the same weights, or, if unknown, the same metrics."""
-        if one in self.models and other in self.models:
-            a, b = self.models[one], self.models[other]
-            return (
-                a.tasks == b.tasks and np.array_equal(a.W, b.W) and np.array_equal(a.bias, b.bias)
-            )
+        if one in self.digests and other in self.digests:
+            return self.digests[one] == self.digests[other]
         tasks = [self.metrics[name]["tasks"] for name in (one, other)]
         values = [
             {name: (task["auroc"], task["auprc_genome"]) for name, task in of_organism.items()}
@@ -160,7 +160,7 @@ class FolderContents:
     comparisons : dict of str to dict
         Results of ``seqmtl compare`` by file.
     paired : dict of str to PairedModel
-        Models of ``seqmtl pair`` by file name without suffix.
+        Models of ``seqmtl pair`` by file name without suffix; they lack their weights.
     pairs : dict of str to dict
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict

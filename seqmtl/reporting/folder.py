@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from seqmtl._messages import message_of
 from seqmtl._schema import items, record, text, whole
 from seqmtl.comparison.results import check_document
+from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation.documents import check_evaluation, check_paired_evaluation
 from seqmtl.exceptions import (
     InputFormatError,
@@ -21,6 +27,7 @@ from seqmtl.exceptions import (
 from seqmtl.files.pipes import is_pipe
 from seqmtl.files.streams import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.loading import load_site_model
 from seqmtl.relations import Tree
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
@@ -106,10 +113,31 @@ def _add_model(contents: FolderContents, path: str) -> None:
         return
     name = os.path.relpath(path, contents.path).removesuffix(".seqmtl")
     if isinstance(model, PairedModel):
-        contents.paired[name] = model
+        contents.paired[name] = replace(
+            model,
+            donor=_without_weights(model.donor),
+            acceptor=_without_weights(model.acceptor),
+            edges={name: _without_weights(edge) for name, edge in model.edges.items()},
+            u12=tuple(map(_without_weights, model.u12)),
+        )
     else:
         signal = contents.signal(model.site.kind)
-        signal.models[name], signal.files[name] = model, path
+        signal.models[name], signal.files[name] = _without_weights(model), path
+        signal.digests[name] = _digest(model)
+
+
+def _without_weights(model: MultiTaskModel) -> MultiTaskModel:
+    """Return a copy of a model without its weights and its mapped file: there may be hundreds."""
+    return deepcopy(replace(model, W=np.zeros((model.W.shape[0], 0), dtype=np.float32)))
+
+
+def _digest(model: MultiTaskModel) -> bytes:
+    """Return what models of equal weights share."""
+    digest = hashlib.sha256(repr(model.tasks).encode())
+    tables = model.W.tables if isinstance(model.W, TaskWeights) else [model.W]
+    for array in (*tables, model.bias):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
 
 
 def _add_json(contents: FolderContents, path: str) -> None:
@@ -156,11 +184,11 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
         genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
-        annotated = annotated_introns(genes, contigs)
+        annotated = gaps = annotated_introns(genes, contigs)
         if isinstance(genome, str) and os.path.isfile(genome):
-            n_gaps = len(annotated)
-            try:
-                annotated = annotated_introns(genes, contigs, genome)
+            n_gaps = len(gaps)
+            try:  # those predicted are introns, whatever the letters that the model was given
+                annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
             except InputFormatError as error:  # not of what is in the folder
                 fault = SeqmtlError(error.message)
                 fault.path = error.path

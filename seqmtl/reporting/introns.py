@@ -15,7 +15,7 @@ from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
 from seqmtl.io.transcripts import Annotation
 from seqmtl.io.tsv import read_rows
-from seqmtl.linear_model.site import SIGNALS, Site
+from seqmtl.linear_model.site import Site
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
@@ -116,9 +116,9 @@ def annotated_introns(
 ) -> set[Intron]:
     """Return the introns of an annotation, each once.
 
-    With the genome, they are those of which ``seqmtl dataset`` takes both ends for true sites: gaps
-    between exons of 20 bases or more, with GT and AG. Others are frame shifts, introns of tRNAs and
-    of mitochondria, which are not spliced as others are.
+    With the genome, they are gaps between exons of 20 bases or more that are GT-AG, GC-AG or AT-AC.
+    Others are frame shifts, introns of tRNAs and of mitochondria, which are not spliced as others
+    are.
 
     Parameters
     ----------
@@ -150,25 +150,28 @@ def annotated_introns(
 
 
 def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
-    """Return the gaps between exons whose two ends are true sites."""
+    """Return the gaps between exons whose two ends are those of an intron."""
     from seqmtl.datasets.config import SiteRules
+    from seqmtl.datasets.introns import MOTIFS
     from seqmtl.datasets.signals import annotated_sites, positions_of
     from seqmtl.datasets.true_sites import Contigs, SiteResolver
 
     loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
     ends = []
-    for signal in ("donor", "acceptor"):
-        site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
+    for signal, side in (("donor", slice(2)), ("acceptor", slice(2, 4))):
+        words = list(dict.fromkeys(motif[side] for motif in MOTIFS))
+        site = Site(0, 2, ",".join(words), signal)
         resolver = SiteResolver("", annotation.path, loaded, site, site.length)
         annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
         sites = resolver.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
-        ends.append({*positions_of(annotated.take(sites["row"]))})
+        positions = positions_of(annotated.take(sites["row"]))
+        ends.append({at: words[i] for at, i in zip(positions, sites["consensus"], strict=True)})
     donors, acceptors = ends
     introns = set()
     for contig, start, end, is_reverse in gaps:
         first, last = (contig, start, is_reverse), (contig, end - 2, is_reverse)
         donor, acceptor = (last, first) if is_reverse else (first, last)
-        if donor in donors and acceptor in acceptors:
+        if donors.get(donor, "") + acceptors.get(acceptor, "") in MOTIFS:
             introns.add((contig, start, end, is_reverse))
     return introns
 

@@ -14,6 +14,7 @@ from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.tables import Column, filled_table, reliability_rows, threshold_rows
 from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.relations.figure import draw_kernel
 from seqmtl.reporting.contents import Signal
 from seqmtl.reporting.figures import draw_convergence
@@ -245,7 +246,7 @@ def features(signal: Signal) -> Values:
     """
     if not signal.models:
         return {}
-    model = signal.models[signal.main]
+    model = MultiTaskModel.load(signal.model_file)
     names = model.tasks[:_MAX_LOGOS]
     values: Values = {"n_others": len(model.tasks) - len(names), "files": [signal.model_file]}
     values |= {"kmers": [], "poims": []}

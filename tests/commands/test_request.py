@@ -70,6 +70,18 @@ def test_a_request_from_the_command_line_from_python_and_pickled_is_the_same():
     assert CountBases(data="x", sort="down").command == "seqmtl.count_bases(data='x', sort='down')"
 
 
+def test_standard_output_has_one_name_but_not_as_a_folder():
+    @dataclass(frozen=True, kw_only=True)
+    class Write(Request):
+        output: str = option(metavar="FILE", affects_output=False, default="x")
+        folder: str = option(metavar="DIR", affects_output=False, default="x")
+        data: str = option(default="x")
+
+    name = "/dev/stdout"
+    request = Write(output=name, folder=name, data=name)
+    assert (request.output, request.folder, request.data) == ("-", name, name)
+
+
 def test_a_fingerprint_has_json_values_of_the_options_that_change_the_result():
     request = CountBases(data="x", genome=[("fly", "f.fa")], norm=float("inf"), threads=5)
     assert request.fingerprint("limit") == {

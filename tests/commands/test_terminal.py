@@ -184,3 +184,17 @@ def test_only_the_words_track_and_browser_make_a_line_no_row():
     assert is_row(b"browserify\t0\t5")
     for line in (b"track name=x", b"browser\tposition", b"# note", b" \t ", b"#gff\t1\t2"):
         assert not is_row(line)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")
+@pytest.mark.parametrize("shell", [""], indirect=True)
+def test_other_names_of_standard_output_are_standard_output(shell):
+    """What others have written to it before stays, and a pipe that is closed early is no error."""
+    options = "--organism man --format bedgraph --track-value score -q"
+    command = f"{{seqmtl}} scan {{model}} {{genome}} {options} -o"
+    status, expected, _ = shell(f"{command} -")
+    assert (status, len(expected) > 100) == (0, True)
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        assert shell(f"echo a > out; {command} {name} >> out; cat out") == (0, f"a\n{expected}", "")
+    assert shell(f"{command} /dev/stdout | cat") == (0, expected, "")
+    assert shell(f"{command} /dev/stdout | head -n 1")[::2] == (0, "")

@@ -12,7 +12,7 @@ import pytest
 from seqmtl.datasets import read_config, write_dataset
 from seqmtl.datasets.build import _read_evidence
 from seqmtl.datasets.true_sites import SiteResolver
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 from tests.datasets.made_genes import (
     LENGTHS,
     bed12,
@@ -629,22 +629,211 @@ def test_sites_beyond_the_end_of_a_circular_contig_are_no_decoys(tmp_path, signa
     assert every <= known
 
 
+def _typed(gene, *, gene_kind="gene", of_gene="", kind="transcript", more="", exon="exon"):
+    """Return rows of a gene without a coding sequence in GFF3, whose types are as given."""
+    start, end = _span(gene)
+    parent = f"{gene.name}.1" if kind else gene.name
+    text = row(gene, gene_kind, start, end, f"ID={gene.name}{of_gene}")
+    if kind:
+        text += row(gene, kind, start, end, f"ID={parent};Parent={gene.name}{more}")
+    return text + "".join(row(gene, exon, a, b, f"Parent={parent}{more}") for a, b in gene.exons)
+
+
+def _typed_gtf(gene, *, of_gene="", kind="transcript", more="", name=None):
+    """Return such rows of GTF."""
+    start, end = _span(gene)
+    attributes = f'gene_id "{name or gene.name}"; transcript_id "{name or gene.name}.1";{more}'
+    text = row(gene, "gene", start, end, f'gene_id "{name or gene.name}";{of_gene}')
+    text += row(gene, kind, start, end, attributes) if kind else ""
+    return text + "".join(row(gene, "exon", a, b, attributes) for a, b in gene.exons)
+
+
+def _both(name, **options):
+    """Return attributes of type as GENCODE and Ensembl write them on all rows."""
+    return {**options, "of_gene": name, "more": name}
+
+
+PSEUDO = ";gene_biotype=pseudogene;pseudo=true"
+PSEUDOGENES = {
+    "NCBI": {"gene_kind": "pseudogene", "of_gene": PSEUDO, "kind": "", "more": ";pseudo=true"},
+    "NCBI, gene": {"of_gene": PSEUDO, "kind": ""},
+    "NCBI, transcribed": {"gene_kind": "pseudogene", "more": ";gbkey=misc_RNA;pseudo=true"},
+    "NCBI, of a type": {"of_gene": ";pseudogene=unprocessed", "kind": "mRNA"},
+    "TAIR": {
+        "gene_kind": "pseudogene",
+        "kind": "pseudogenic_transcript",
+        "exon": "pseudogenic_exon",
+    },
+    "WormBase": {"of_gene": ";biotype=pseudogene", "kind": "pseudogenic_tRNA"},
+    "FlyBase": {"kind": "pseudogene"},
+    "VEuPathDB": {"gene_kind": "pseudogene", "kind": "transcript"},
+    "Ensembl": _both(";biotype=processed_pseudogene", kind="pseudogenic_transcript"),
+    "GENCODE": _both(";gene_type=unitary_pseudogene;transcript_type=unitary_pseudogene"),
+}
+PSEUDOGENES_OF_GTF = {
+    "GENCODE": _both(' gene_type "IG_V_pseudogene"; transcript_type "IG_V_pseudogene";'),
+    "Ensembl": _both(' gene_biotype "pseudogene"; transcript_biotype "pseudogene";'),
+    "NCBI": {"kind": "", "of_gene": ' pseudo "true";', "more": ' pseudo "true";'},
+    "NCBI, older": {"kind": "", "of_gene": ' gene_biotype "transcribed_pseudogene";'},
+    "FlyBase": {"kind": "pseudogene"},
+}
+TRANSCRIPTS = {
+    "a transcript of a pseudogene": {
+        "gene_kind": "pseudogene",
+        **_both(";gene_type=transcribed_unitary_pseudogene;transcript_type=lncRNA"),
+    },
+    "words": _both(";product=pseudouridine synthase;Note=no pseudogene;pseudo=false"),
+    "lncRNA": {"kind": "lnc_RNA"},
+    "ncRNA by type": {"kind": "ncRNA", "of_gene": ";Name=RME2_ncRNA"},
+    "precursor": {"kind": "primary_transcript", "of_gene": ";gene_biotype=protein_coding"},
+}
+TRANSCRIPTS_OF_GTF = {
+    "a transcript of a pseudogene": _both(
+        ' gene_type "transcribed_unitary_pseudogene"; transcript_type "processed_transcript";'
+    ),
+    "words": _both(' product "a; pseudo"; pseudo "false"; gene_name "pseudo-1";'),
+    "names": {"name": "MIR17HG_lncRNA"},
+    "names of numbers": {"name": "ncRNA_12"},
+    "names of coding genes": {"name": "TRNT1"},
+}
+SMALL = {
+    "SGD": {"gene_kind": "snoRNA_gene", "kind": "", "exon": "noncoding_exon"},
+    "Ensembl": _both(";biotype=Mt_rRNA", kind="rRNA"),
+    "type of the gene": {"of_gene": ";gene_biotype=snRNA"},
+    "FlyBase": {"kind": "pre_miRNA"},
+    "piRNA": {"kind": "piRNA"},
+}
+SMALL_OF_GTF = {
+    "Ensembl": _both(' gene_biotype "snoRNA";'),
+    "NCBI, older": {"kind": "", "of_gene": ' gene_biotype "tRNA";'},
+    "FlyBase": {"kind": "tRNA"},
+    "yeast": {"name": "YNCA0001W_tRNA"},
+    "yeast, ncRNA": {"name": "SCR1_ncRNA"},
+    "yeast, older": {"name": "tA(UGC)A"},
+    "tRNAscan": {"name": "tRNA-Ala-AGC-1-1"},
+    "chloroplast": {"name": "gene-trnL"},
+    "mitochondrion": {"name": "rrnS"},
+}
+
+
+def _of_dialects(gff3_cases, gtf_cases):
+    """Return a parameter for each case: how its rows are written."""
+    return [
+        pytest.param(write, options, id=f"{name} {case}")
+        for name, write, cases in (("GFF3", _typed, gff3_cases), ("GTF", _typed_gtf, gtf_cases))
+        for case, options in cases.items()
+    ]
+
+
+def _mixed(write, options):
+    """Return rows of genes, of which every third is written by a function of this file."""
+    return "".join(
+        write(gene, **options) if i % 3 == 0 else (gtf(gene) if write is _typed_gtf else gff3(gene))
+        for i, gene in enumerate(GENES)
+    )
+
+
 @pytest.mark.parametrize("signal", ENDS)
-@pytest.mark.parametrize("kind", ["tRNA", "snoRNA_gene", "Mt_rRNA", "lnc_RNA", "pre_miRNA_x"])
-def test_a_warning_tells_if_ends_are_those_of_small_rnas(tmp_path, kind, signal, caplog):
-    """As of yeast (SGD), where coding genes have no untranslated regions."""
+@pytest.mark.parametrize(("write", "options"), _of_dialects(PSEUDOGENES, PSEUDOGENES_OF_GTF))
+def test_ends_of_pseudogenes_are_no_sites(tmp_path, write, options, signal):
+    others = [gene for i, gene in enumerate(GENES) if i % 3]
+    check(tmp_path, _mixed(write, options), signal, expected=sites(others, signal))
+
+
+@pytest.mark.parametrize("signal", ENDS)
+@pytest.mark.parametrize(("write", "options"), _of_dialects(SMALL, SMALL_OF_GTF))
+def test_ends_of_small_rnas_are_no_sites(tmp_path, write, options, signal):
+    others = [gene for i, gene in enumerate(GENES) if i % 3]
+    check(tmp_path, _mixed(write, options), signal, expected=sites(others, signal))
+
+
+@pytest.mark.parametrize("source", ["snoRNA", "Mt_tRNA", "processed_pseudogene", "tRNAscan-SE"])
+def test_the_second_column_of_old_files_of_ensembl_is_the_type(tmp_path, source):
+    text = _mixed(_typed_gtf, {"kind": ""})
+    lines = [line for line in text.splitlines(keepends=True) if "\tgene\t" not in line]
+    changed = {f"{gene.name}.1" for gene in GENES[::3]}
+    text = "".join(
+        line.replace("\tt\t", f"\t{source}\t", 1)
+        if any(f'"{name}"' in line for name in changed)
+        else line
+        for line in lines
+    )
+    is_type = source != "tRNAscan-SE"
+    expected = sites([gene for i, gene in enumerate(GENES) if i % 3 or not is_type], "tss")
+    check(tmp_path, text, "tss", expected=expected)
+
+
+@pytest.mark.parametrize("signal", ENDS)
+def test_ends_of_these_are_no_decoys_and_counted(tmp_path, caplog, signal):
+    text = _mixed(_typed_gtf, SMALL_OF_GTF["FlyBase"]).replace("\ttRNA\t", "\tpseudogene\t", 2)
+    expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
+    check_dataset(tmp_path, text, signal, expected=expected)
+    told = f"6 {signal} sites are left out: end of a pseudogene (2); end of a small RNA ("
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize("signal", ENDS)
+@pytest.mark.parametrize(("write", "options"), _of_dialects(TRANSCRIPTS, TRANSCRIPTS_OF_GTF))
+def test_ends_of_other_transcripts_are_sites(tmp_path, write, options, signal):
+    check(tmp_path, _mixed(write, options), signal)
+
+
+@pytest.mark.parametrize("signal", CODONS)
+@pytest.mark.parametrize("more", [";pseudo=true", ";gene_biotype=transcribed_pseudogene"])
+def test_codons_of_pseudogenes_are_no_sites_and_no_decoys(tmp_path, caplog, signal, more):
+    """NCBI writes coding sequences of pseudogenes whose frame is broken."""
+    text = "".join(gff3(gene, more=more * (i % 3 == 0)) for i, gene in enumerate(GENES))
+    expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
+    check_dataset(tmp_path, text, signal, expected=expected)
+    assert f"6 {signal} sites are left out: end of a pseudogene (6)" in caplog.text
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+def test_introns_of_pseudogenes_and_small_rnas_are_read(tmp_path, signal):
+    text = _mixed(_typed, PSEUDOGENES["TAIR"])
+    check(tmp_path, text, signal)
+
+
+def _intron_rows(gene, *, with_rows=True, name=None):
+    """Return rows of introns, which name their transcript, and of that (GenomeTools)."""
+    name = name or f"{gene.name}.1"
+    text = row(gene, "mRNA", *_span(gene), f"ID={name}") if with_rows else ""
+    return text + "".join(row(gene, "intron", a, b, f"Parent={name}") for a, b in gene.introns)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_rows_of_introns_alone_are_introns(tmp_path, signal, with_rows):
+    text = "".join(_intron_rows(gene, with_rows=with_rows) for gene in GENES)
+    if signal in ENDS and not with_rows:
+        assert find(tmp_path, text, signal)[0] == set()
+    else:
+        check(tmp_path, text, signal)
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+def test_rows_of_introns_of_one_parent_may_overlap(tmp_path, signal):
+    gene = max(GENES, key=lambda gene: len(gene.introns))
+    (first, *_), (*_, last) = gene.introns[0], gene.introns[-1]
+    skipped = replace(gene, exons=((gene.exons[0][0], first), (last, gene.exons[-1][1])))
+    text = _intron_rows(gene) + _intron_rows(skipped, with_rows=False)
+    assert _intron_rows(skipped).count("intron") == 1
+    check(tmp_path, text, signal, expected=sites([gene], signal), genes=[gene])
+
+
+@pytest.mark.parametrize("signal", ENDS)
+def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
+    """As of yeast, whose other transcripts may be transposons, of which only ORFs are annotated."""
     text = ""
     for i, gene in enumerate(GENES):
-        if i % 2:
-            text += gff3(replace(gene, exons=gene.cds))
-        else:
-            text += gff3(gene, cds=False).replace("\tmRNA\t", f"\t{kind}\t")
+        text += gff3(replace(gene, exons=gene.cds)) if i % 3 else _typed(gene)
     true, _, _ = build(tmp_path, text, signal)
-    assert true == sites(GENES[::2], signal)
-    told = (
-        f"8 of 8 {signal} sites are ends of small RNAs, which are cut out of longer ones ({kind} "
-    )
-    assert (told in caplog.text) == (kind in ("tRNA", "snoRNA_gene", "Mt_rRNA"))
+    assert true == sites(GENES[::3], signal)
+    told = f"6 of 6 {signal} sites are those of transcripts without a coding sequence, and 10 codi"
+    assert told in caplog.text
+    text = text.replace("\ttranscript\t", "\ttRNA\t")
+    with pytest.raises(SeqmtlError, match=r"\(tRNA, rRNA and the like\) \(6\); .* \(10\); give an"):
+        build(tmp_path, text, signal)
 
 
 def test_a_warning_tells_if_more_than_one_percent_are_lost(tmp_path, caplog):

@@ -123,6 +123,36 @@ def test_few_reads_and_small_shares_are_left_out(genome):
     assert not [row for row in excluded(folder) if "junction" in row["reason"]]
 
 
+def test_the_remedy_for_hints_of_one_read_is_given(genome):
+    """Hints of one read have no mult=, and ProtHint writes its coverage in column 6."""
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    text = "".join(
+        f"{c}\tb2h\tintron\t{s + 1}\t{e}\t.\t{strand}\t.\tpri=4;src=E\n"
+        for c, s, e, strand in introns
+    )
+    n = len(introns)
+    told = (
+        rf"none of the {n} donor .* min_reads \({n}\); .* more reads than 1: set min_reads = 1 in"
+    )
+    with pytest.raises(SeqmtlError, match=told):
+        build(folder, config_text(), text)
+    build(folder, config_text(), text, "\n[junctions]\nmin_reads = 1\n")
+    assert len(sites(folder)) == n
+
+
+def test_a_warning_counts_junctions_of_few_reads(genome, caplog):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    few, many = introns[:-8], introns[-8:]
+    build(folder, config_text(), star([*((*i, 2) for i in few), *((*i, 3) for i in many)]))
+    told = f"{len(few)} of {len(introns)} junctions are left out, as they have fewer than 3 reads"
+    assert told in caplog.text
+    caplog.clear()
+    build(folder, config_text(), star([*((*i, 2) for i in introns[:2]), *introns[2:]]))
+    assert "fewer than" not in caplog.text
+
+
 def test_conflicts_between_strands(genome, caplog):
     folder, _, genes = genome
     introns = introns_of(genes)

@@ -58,6 +58,21 @@ def _gffread():
     )
 
 
+def _introns_of_transcripts():
+    """Only introns, which name their transcripts."""
+    return "".join(
+        f"chr\tx\tintron\t{s + 1}\t{e}\t.\t{strand}\t.\tID=i{k};Parent=a{strand},b{strand}\n"
+        for k, (s, e, strand) in enumerate(INTRONS)
+    )
+
+
+def _introns_of_gtf():
+    return "".join(
+        f'chr\tx\tintron\t{s + 1}\t{e}\t.\t{strand}\t.\tgene_id "g"; transcript_id "t{strand}";\n'
+        for s, e, strand in INTRONS
+    )
+
+
 def _hints():
     return "".join(
         f"chr\tb2h\tintron\t{s + 1}\t{e}\t5\t{strand}\t.\tmult=5;pri=4;src=E\n"
@@ -85,6 +100,8 @@ def _read(path, genome):
         ("i.gff3", _gff),
         ("i.gff3.bgz", _gff),
         ("genes", _gff),
+        ("introns.gff3", _introns_of_transcripts),
+        ("introns.gtf", _introns_of_gtf),
         ("hints.gff", _hints),
         ("hints.gff.bgz", _hints),
         ("hints.txt", _hints),

@@ -27,10 +27,10 @@ WITHOUT_EXON = {"donor": ("III", 136813, "+"), "acceptor": ("III", 137595, "+")}
 # Sites counted by hand of the files' rows (awk and bedtools), each place once.
 COUNTS = {
     ("pf", "donor"): 6108,
-    ("sc", "tss"): 414,
+    ("sc", "tss"): 19,
     ("sc_gtf", "stop"): 6599,
     ("at", "donor"): 1478,
-    ("at", "tss"): 363,
+    ("at", "tss"): 345,
     ("at", "start"): 365,
     ("ce", "acceptor"): 959,
     ("ce", "stop"): 164,

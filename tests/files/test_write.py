@@ -153,6 +153,19 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def test_a_pipe_without_a_name_is_written_to():
+    """As bash gives it to a command by ``>(...)``."""
+    reader, writer = os.pipe()
+    try:
+        path = f"/dev/fd/{writer}"
+        check_outputs([], [path, path])
+        write_file(path, "text")
+        assert os.read(reader, 10) == b"text"
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
 def test_equal_contents_are_equal_gzip_files(tmp_path, monkeypatch):
     for name, now in (("a.gz", 1.0), ("b.gz", 1e9)):
         monkeypatch.setattr(time, "time", lambda now=now: now)

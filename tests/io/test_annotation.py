@@ -185,7 +185,7 @@ def test_genes_biotypes_phases_and_lines_are_kept(write):
     assert (one.line, one.phase, two.phase) == (4, 0, 0)
     assert one.cds == ((150, 200), (300, 400), (500, 599))
     gtf = read_annotation(write(gff(DIALECTS["Ensembl GTF"]))).transcripts[0]
-    assert (gtf.name, gtf.gene, gtf.biotype) == ("T0", "G0", "")
+    assert (gtf.name, gtf.gene, gtf.biotype) == ("T0", "G0", "protein_coding")
     assert gtf.stop_codon == ((596, 599),)
     text = row(kind="mRNA", attributes="ID=t1") + row()
     assert read_annotation(write(text)).transcripts[0].biotype == "mRNA"

@@ -49,6 +49,14 @@ def test_regions_are_sorted_and_merged(write):
     assert ends.tolist() == [6, 22, 31]
 
 
+def test_regions_on_contigs_that_the_genome_lacks_are_counted(write, caplog):
+    """A mask of a whole assembly, for a genome of some of its contigs."""
+    found = regions(write("c9\t1\t4\nc1\t5\t6\nc8\t1\t4\nc9\t7\t8\n"))
+    assert {name: [*map(list, bounds)] for name, bounds in found.items()} == {"c1": [[5], [6]]}
+    told = r"data.txt: 3 intervals are left out, on 2 contigs that the genome lacks (such as c9)"
+    assert told in caplog.text
+
+
 def test_decoys_in_a_bed_of_sites_are_no_sites(write, caplog):
     def starts(*scores):
         rows = (f"chr1\t{i}\t{i + 2}\t.\t{score}\t+\n" for i, score in enumerate(scores))

@@ -8,6 +8,9 @@ EXONS = {"exon", "noncoding_exon", "pseudogenic_exon"}
 PIECES = {"exon", "CDS", "five_prime_UTR", "three_prime_UTR", "5UTR", "start_codon", "stop_codon"}
 STOPS = {"TAA", "TAG", "TGA"}
 LETTERS = {"donor": {"GT"}, "acceptor": {"AG"}, "start": {"ATG"}, "stop": STOPS}
+#: Types of rows whose ends are no starts or ends of transcription.
+WITHOUT_ENDS = {"pseudogene", "pseudogenic_transcript", "tRNA", "rRNA", "snRNA", "snoRNA", "miRNA"}
+WITHOUT_ENDS |= {"tRNA_gene", "rRNA_gene", "snRNA_gene", "snoRNA_gene"}
 LENGTHS = {"donor": 2, "acceptor": 2, "start": 3, "stop": 3, "tss": 1, "polya": 1}
 
 
@@ -43,6 +46,14 @@ def read_rows(path):
             yield f[2], f[0], f[6], int(f[3]) - 1, int(f[4]), f[7], parents
 
 
+def read_types(path):
+    """Return the type of the row of each ID of GFF3."""
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines if line.count("\t") == 8]
+    found = ((row[2], re.match("ID=([^;]+)", row[8])) for row in rows)
+    return {match[1]: kind for kind, match in found if match}
+
+
 def sites_of(path, fasta, signal, min_intron=20):
     """Return the set of (contig, start, strand) of a signal, those with its letters alone."""
     parts = defaultdict(lambda: defaultdict(list))
@@ -54,9 +65,10 @@ def sites_of(path, fasta, signal, min_intron=20):
                 parts[parent][group].append((start, end, phase))
                 place[parent] = contig, strand
     found = set()
+    types = read_types(path) if signal in ("tss", "polya") else {}
     for parent, rows in parts.items():
         contig, strand = place[parent]
-        if strand not in "+-":
+        if strand not in "+-" or types.get(parent) in WITHOUT_ENDS:
             continue
         sequence = fasta[contig]
         for start in candidates(rows, strand, signal, sequence, min_intron):

@@ -134,3 +134,49 @@ def test_compiled_loops_work_on_a_full_disk(tmp_path):
         text=True,
     )
     assert (done.stdout, done.returncode) == ("3 4.0\n", 0), done.stderr
+
+
+_DAMAGED_CACHES = """
+import pathlib
+import loop
+from seqmtl._jit import njit
+
+def add():
+    function = njit(loop.add.py_func)
+    assert function(1, 2) == 3
+    return sum(function.stats.cache_hits.values())
+
+assert not add() and add()
+whole = {path: path.read_bytes() for path in pathlib.Path("cache").rglob("*.nb[ic]")}
+assert {path.suffix for path in whole} == {".nbi", ".nbc"}
+for path, data in whole.items():
+    n = len(data)
+    lengths = [0, 1, 2, 20, n // 4, n // 2, n - 1]
+    for damage in [data[:i] for i in lengths] + [b"x" + data, bytes(n), b"garbage\\n", None]:
+        if damage is None:
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_bytes(damage)
+        assert not add(), (path, damage)
+        if damage is None:
+            path.rmdir()
+            path.write_bytes(data)
+        assert add(), (path, damage)
+"""
+
+
+def test_loops_are_compiled_again_if_their_cache_is_damaged(tmp_path):
+    """Files cut by a killed job, a full disk or NFS, those of zeros, and one that is no file."""
+    (tmp_path / "loop.py").write_text(
+        "from seqmtl._jit import njit\n@njit\ndef add(a, b):\n    return a + b\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", _DAMAGED_CACHES],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

@@ -89,6 +89,9 @@ def test_gaps_without_splice_sites_are_no_introns(tmp_path):
     """As in yeast: a frame shift, introns of a tRNA and of a mitochondrion, and three others."""
     gaps = {  # name: contig, strand, first and last base, 1-based, and the letters of the intron
         "mrna": ("chr1", "+", 101, 160, "GT", "AG"),
+        "gc": ("chr1", "+", 401, 440, "GC", "AG"),
+        "u12": ("chr1", "-", 961, 990, "GT", "AT"),  # AT-AC
+        "mixed": ("chr1", "+", 461, 490, "AT", "AG"),
         "minus": ("chr1", "-", 301, 330, "CT", "AC"),  # as on the plus strand
         "again": ("chr1", "+", 101, 160, "GT", "AG"),  # of another transcript
         "short": ("chr1", "+", 501, 519, "GT", "AG"),  # 19 bases
@@ -113,10 +116,12 @@ def test_gaps_without_splice_sites_are_no_introns(tmp_path):
     (tmp_path / "x.gff3").write_text("".join(lines))
     (tmp_path / "x.fa").write_text("".join(f">{n}\n{''.join(own)}\n" for n, own in letters.items()))
     annotation = read_annotation(tmp_path / "x.gff3")
-    assert len(annotated_introns(annotation, {"chr1"})) == 10
+    assert len(annotated_introns(annotation, {"chr1"})) == 13
     assert annotated_introns(annotation, {"chr1"}, tmp_path / "x.fa") == {
         ("chr1", 100, 160, False),
         ("chr1", 300, 330, True),
+        ("chr1", 400, 440, False),
+        ("chr1", 960, 990, True),
         ("chrM", 700, 780, False),
     }
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
@@ -10,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from seqmtl import TaskKernel
+from seqmtl import TaskKernel, load_model
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
 from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.signal_sections import hyperparameters
@@ -114,7 +116,7 @@ def test_files_are_recognised_by_their_content(results, evaluated):
 
 def test_probabilities_are_at_the_share_of_the_regions_that_are_not_for_tests(results):
     dataset = results / "acceptor" / "dataset"
-    model = read_folder(results).signals["acceptor"].models["joint"]
+    model = load_model(read_folder(results).signals["acceptor"].files["joint"])
     for name in json.loads((dataset / "summary.json").read_text())["organisms"]:
         parts = [
             score_candidates(model, dataset, split=s, organism=name) for s in ("train", "valid")
@@ -248,6 +250,19 @@ def test_copies_of_a_model_count_once(results):
     assert signal.copies() == {"acceptor/raw": "joint"}
     signal.metrics = {"gone": one, "lost": dict(one), "joint": other}
     assert signal.copies() == {"lost": "gone"}
+
+
+def test_weights_of_models_do_not_stay_in_memory(results):
+    """A folder may have hundreds of models."""
+    contents = read_folder(results)
+    signal = contents.signals["acceptor"]
+    assert {model.W.size for model in signal.models.values()} == {0}
+    for model in contents.paired.values():
+        assert {site.W.size for site in model.site_models.values()} == {0}
+    if os.path.exists("/proc/self/maps"):
+        with open("/proc/self/maps") as maps:
+            assert str(results) not in maps.read()
+    assert MultiTaskModel.load(signal.model_file).W.size
 
 
 def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):

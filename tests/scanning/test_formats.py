@@ -15,6 +15,7 @@ import pytest
 import seqmtl
 from seqmtl import use_threads
 from seqmtl.io import read_contigs
+from seqmtl.io.annotation import read_annotation
 from seqmtl.scanning import TrackOptions, write_scan
 from seqmtl.scanning.finder import finder_of
 from seqmtl.scanning.writers.gff import hint_fields, in_gff
@@ -295,6 +296,21 @@ def test_programs_find_contigs_of_a_gff3_in_the_genome(scan, tmp_path, program):
     call(*command, str(tmp_path / "exons.gff3"))
     records = (tmp_path / "out.fa").read_text().split(">")[1:]
     assert ["".join(record.split("\n")[1:]) for record in records] == [letters] * len(NAMES)
+
+
+def test_gffutils_and_our_reader_read_the_names_of_contigs_back(scan, tmp_path):
+    """Like bedtools, gffutils does not decode the first column, so escapes would be other names."""
+    gffutils = pytest.importorskip("gffutils")
+    genome = tmp_path / "names.fa"
+    genome.write_text("".join(f">{name}\n{'ACGGTTCAGC' * 10}\n" for name in NAMES))
+    path = scan("names.gff3", "--strand", "+", genome=genome)
+    features = gffutils.iterators.DataIterator(str(path))
+    assert list(dict.fromkeys(feature.seqid for feature in features)) == NAMES
+    lines = path.read_text().splitlines()
+    rows = [line.split("\t")[0] for line in lines if line[0] != "#"]
+    exons = "".join(f"{name}\tx\texon\t1\t9\t.\t+\t.\tParent=t\n" for name in rows)
+    (tmp_path / "exons.gff3").write_text(exons)
+    assert read_annotation(tmp_path / "exons.gff3").contigs == NAMES
 
 
 @pytest.mark.parametrize("name", ["%41", "a%2f", "#a", ">a", "a\x01b"])
