@@ -385,7 +385,7 @@ class MultiTaskModel(Model):
             f"features       {self.features}, {self.W.shape[0]:,} weights",
             f"window         {self.length} bases",
             f"site           {position if site.length else 'unknown'}",
-            f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
+            f"duality gap    {training['duality_gap']:.2e} after {training['work']:.1f} passes"
             + ("" if training["converged"] else " (stopped before the tolerance)"),
             f"support        {training['n_support']:,} support vectors",
             "settings       "

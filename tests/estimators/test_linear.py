@@ -138,7 +138,7 @@ def test_tasks_are_named_and_one_for_each(kind):
 @every
 def test_training_that_stops_early_says_what_to_change(kind):
     X, y, tasks = examples(kind, n=3000, d=20)
-    message = r"stopped after 1 epochs at a relative duality gap of .*raise max_epochs or tol"
+    message = r"stopped after 1\.\d passes over .* duality gap of .*; raise max_epochs or tol"
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model = kind(max_epochs=1, tol=1e-13).fit(X, y, tasks=tasks)
     assert caught[0].filename == __file__ or kind not in (MultiTaskSVR, MultiTaskOneClassSVM)
