@@ -31,9 +31,9 @@ around the steps is the shrinking of LIBLINEAR, with the duality gap as the stop
             take a step on every active example, in random order                   (an epoch);
             examples that are safely at a bound then cease to be active
 
-Rounding limits the gap: to about 2e-8 with float32 weights. Steps without rounding errors raise the
-dual objective. Where ten checks have neither raised it nor halved the gap, W is summed anew at every
-check, and after ten more of them the loop stops.
+Rounding limits the gap: to about 2e-8 with float32 weights. Steps without rounding errors raise
+the dual objective. Where ten checks have neither raised it nor halved the gap, W is summed anew at
+every check, and after ten more of them the loop stops.
 
 The steps are in :mod:`seqmtl.core.dcd_loops`, the symbols in :mod:`seqmtl.core.problem`.
 """

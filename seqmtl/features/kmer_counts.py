@@ -24,15 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl._threads import each_part
+from seqmtl._threads import each_part, n_threads
 from seqmtl.core.rows import RowBlock, Rows
 from seqmtl.features._base import (
+    REMEDY,
     FeatureDefinition,
     add_by_blocks,
     empty_block,
     gram_by_features,
 )
-from seqmtl.features.kmer_views import MAX_K, requested_bits, split_hash
+from seqmtl.features.kmer_views import MAX_K, check_weight, requested_bits, split_hash
 from seqmtl.sequences import Windows
 
 #: The default: spectra, and gapped k-mers with a larger weight.
@@ -95,8 +96,7 @@ class CountView(NamedTuple):
             raise ValueError(
                 f"transform must be one of {', '.join(TRANSFORMS)}, got {self.transform!r}"
             )
-        if not 0 < self.weight < np.inf:
-            raise ValueError(f"weight must be a positive number, got {self.weight}")
+        check_weight(self.weight)
 
     def patterns(self) -> list[tuple[int, ...]]:
         """Return the letters that the k-mers of each pattern read, from 0, shortest first."""
@@ -244,9 +244,9 @@ def in_units(w: NDArray[Any], patterns: Patterns, length: int) -> tuple[NDArray[
     """Return weights in units of their sums, which are then whole numbers, and the unit."""
     # the sum of a view is at most the largest weight times the number of its k-mers
     n_kmers = 2 * length * int(np.bincount(patterns.view).max())
-    largest = float(np.abs(w).max()) * n_kmers or 1.0
+    largest = float(max(w.max(), -w.min())) * n_kmers or 1.0
     unit = float(2.0 ** (np.ceil(np.log2(largest)) - _SUM_BITS))
-    return np.asarray(w, dtype=np.float64) / unit, unit
+    return np.divide(w, unit, dtype=np.float64), unit
 
 
 class KmerCounts(FeatureDefinition):
@@ -522,7 +522,8 @@ class CountRows(Rows):
         n_distinct = n_kmers if hash_bits else np.minimum(n_kmers, letters + 1)
         self.row_size = max(int(n_distinct.sum()), 1)
         self._n_counts = n_counts
-        require_memory(4.0 * n_counts, f"the counts of {n_counts:,} k-mers", "hash to fewer bits")
+        self.scoring_bytes = 8.0 * n_features + 4.0 * n_counts * n_threads()
+        require_memory(self.scoring_bytes, f"the counts of {n_counts:,} k-mers", REMEDY)
         self._of_thread = threading.local()
         self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
 
