@@ -199,6 +199,13 @@ def _n_counts(patterns: Patterns, bits: int) -> int:
     return 1 << bits if bits else int(patterns.masks.sum(axis=1).max()) + 1
 
 
+def _counters(patterns: Patterns, bits: int) -> NDArray[np.int32]:
+    """Return counters for the k-mers of a window, all 0, if there is memory for weights, too."""
+    n = _n_counts(patterns, bits)
+    require_memory(12.0 * n, f"the counts of {n:,} k-mers", "train with fewer bits of hash")
+    return np.zeros(n, np.int32)
+
+
 def lay_out_patterns(views: Sequence[CountView]) -> tuple[Patterns, int]:
     """Return the patterns of views, and the number of their k-mers."""
     rows, runs, offset = [], [], 0
@@ -373,6 +380,7 @@ class KmerCounts(FeatureDefinition):
         if not out.size:
             return out
         patterns, _, bits = self._layout()
+        counts = _counters(patterns, bits)
         scaled, unit = in_units(w, patterns, length)
         slide_windows(
             np.ascontiguousarray(codes),
@@ -383,7 +391,7 @@ class KmerCounts(FeatureDefinition):
             bits,
             values_of_counts(self.count_views(), length),
             scaled,
-            np.zeros(_n_counts(patterns, bits), np.int32),
+            counts,
             out,
         )
         out *= unit
@@ -427,6 +435,7 @@ class KmerCounts(FeatureDefinition):
     def _of_windows(self, windows: Windows, w: NDArray[Any]) -> tuple[tuple[Any, ...], float]:
         """Return the arguments that loops over windows begin with, and the unit of their sums."""
         patterns, _, bits = self._layout()
+        counts = _counters(patterns, bits)
         scaled, unit = in_units(w, patterns, windows.length)
         arguments = (
             windows.codes,
@@ -439,7 +448,7 @@ class KmerCounts(FeatureDefinition):
             bits,
             values_of_counts(self.count_views(), windows.length),
             scaled,
-            np.zeros(_n_counts(patterns, bits), np.int32),
+            counts,
         )
         return arguments, unit
 

@@ -25,9 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
+
 MAX_K = 20
 _UNBOUNDED = 1 << 30  # bases: wider than any window
 _MAX_WEIGHT = 1e12  # float32 holds the square, and its inverse, with room; a plain choice
+_SLOT_BYTES = 64.0  # of a position and a k-mer length: a slot, its level, its bin
 _MAX_BINS = 1 << 16  # of a level, whose bins are hashed by their numbers
 _VIEW = re.compile(
     r"(?P<kind>wd|kmers):(?P<low>\d+)(?:-(?P<high>\d+))?(?:/(?P<width>\d+|inf))?"
@@ -198,9 +201,17 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     ------
     ValueError
         If a view does not fit into the window, or the anchor is not in it.
+    MemoryLimitError
+        If the positions do not fit into memory.
     """
     if not 0 <= anchor < length:
         raise ValueError(f"the anchor must lie in the window of {length} bases, got {anchor}")
+    n_levels = sum(view.k_max - view.k_min + 1 for view in views)
+    require_memory(
+        _SLOT_BYTES * n_levels * length,
+        f"the positions of {n_levels} k-mer lengths in windows of {length:,} bases",
+        "choose a shorter --window, or features without positions",
+    )
     rows: list[tuple[Any, ...]] = []
     bins = []
     base = 0

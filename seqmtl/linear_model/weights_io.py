@@ -168,7 +168,7 @@ def _decompressed(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[
     if size > _MOST * packed.size:
         raise ValueError(
             f"array W16z must hold {shape[0]:,} weights of {shape[1]} tasks, got {packed.size:,} "
-            "bytes, which are too few; train again"
+            "bytes, which are too few"
         )
     what = f"weights of {shape[0]:,} features for {shape[1]} tasks"
     require_memory(4.0 * size, what, "use a machine with more memory")
