@@ -220,6 +220,12 @@ def test_bad_specs_are_refused(spec, message):
         PositionalKmers(spec).transform(["ACGTACGTAC"])
 
 
+def test_positions_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10**9)
+    with pytest.raises(MemoryLimitError, match="8 k-mer lengths in windows of 10,000,000"):
+        PositionalKmers("wd:8").layout(10_000_000)
+
+
 def test_hashed_bins_of_two_levels_are_never_the_same():
     """A level has room for 65,536 numbers of bins; more would be those of the next level."""
     windows = Windows.from_strings(["ACGT" * 16_384, "TTGA" * 16_384])
