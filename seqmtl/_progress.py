@@ -54,7 +54,7 @@ class _Progress:
 
 
 class TrainingProgress(_Progress):
-    """Show epoch, gap, active set and time left."""
+    """Show passes over the data, gap, active set and time left."""
 
     def __init__(self, tol: float) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class TrainingProgress(_Progress):
         if not self._is_due(time.monotonic()):
             return
         text = (
-            f"epoch {progress.epoch}  gap {progress.gap:.1e}  active {progress.n_active:,}  "
+            f"{progress.work:.1f} passes  gap {progress.gap:.1e}  active {progress.n_active:,}  "
             f"{progress.seconds:.0f} s{self._time_left()}"
         )
         self._show(text, {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")})

@@ -322,13 +322,17 @@ class TrainingRun(Threads):
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     json: str | None = summary_file("write the training summary as JSON")
 
-    def finish(self, model: Model, summary: str, tol: float, limits: str) -> None:
-        """Write the model and its summary, and log it; limits are the options to raise."""
+    def finish(self, model: Model, summary: str, tol: float) -> None:
+        """Write the model and its summary, and log it."""
         model.save(self.output)
         write_json(self.json, {"schema_version": 1, **model.training})
         logger.info("%s: %s, %.1f s", self.output, summary, model.training["seconds"])
         if not model.training["converged"]:
-            logger.warning("not converged to the tolerance %g; raise %s", tol, limits)
+            remedy = "raise --max-epochs or --tol"
+            if model.training["stopped_by"] == "rounding":
+                remedy = f"{model.training['settings']['dtype']} weights allow no smaller gap than "
+                remedy += f"{model.training['duality_gap']:.1e}; raise --tol"
+            logger.warning("not converged to the tolerance %g; %s", tol, remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

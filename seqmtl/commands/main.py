@@ -1,7 +1,7 @@
 """The command line: run a command, and turn errors into messages and exit codes.
 
-Exit codes: 0 success, 1 bad data or an unreadable or unwritable file, 2 usage error, 3 training hit
-its epoch limit before reaching the tolerance (the model is still written), 130 interrupted, 141 the
+Exit codes: 0 success, 1 bad data or an unreadable or unwritable file, 2 usage error, 3 training
+stopped before reaching the tolerance (the model is still written), 130 interrupted, 141 the
 reader of standard output closed the pipe before all was written, as other programs end by SIGPIPE.
 """
 

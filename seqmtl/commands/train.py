@@ -86,7 +86,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
     )
     balanced: bool = _of_model("give both classes equal weight", default=False)
     tol: float = _of_model("stop at this relative duality gap (default: 1e-3)", default=1e-3)
-    max_epochs: int = _of_model("maximum number of epochs", default=1000)
+    max_epochs: int = _of_model("maximum number of passes over the windows", default=1000)
     seed: int = _options.seed("seed of the example order")
     memory: int | None = option(
         "keep windows on disk, and use at most this much memory, such as 4G",
@@ -151,9 +151,9 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
         n = sum(task["n"] for task in model.training["tasks"].values())
         summary = (
             f"{counted(len(model.tasks), 'organism')}, {n} windows, relative duality gap "
-            f"{model.training['duality_gap']:.1e} after {model.training['n_epochs']} epochs"
+            f"{model.training['duality_gap']:.1e} after {model.training['work']:.1f} passes"
         )
-        self.finish(model, summary, self.tol, "--max-epochs or --tol")
+        self.finish(model, summary, self.tol)
         self._note_site(model)
         remove()
         return model

@@ -26,9 +26,14 @@ around the steps is the shrinking of LIBLINEAR, with the duality gap as the stop
         active examples <- all but those at a bound that they would not leave by a step,
                            even if the gradient changed by a margin;
                            at first, with alpha = 0, a random part
-        repeat until the examples that remain, summed over the epochs, cost three checks
+        repeat until the examples that remain, summed over the epochs, cost three checks,
+        but at most ten times
             take a step on every active example, in random order                   (an epoch);
             examples that are safely at a bound then cease to be active
+
+Rounding limits the gap: to about 2e-8 with float32 weights. Steps without rounding errors raise
+the dual objective. Where ten checks have neither raised it nor halved the gap, W is summed anew at
+every check, and after ten more of them the loop stops.
 
 The steps are in :mod:`seqmtl.core.dcd_loops`, the symbols in :mod:`seqmtl.core.problem`.
 """
@@ -57,6 +62,11 @@ SHRINK_MARGIN = 0.1
 #: count. With 1, six organisms of 10,000 windows each take 1.4 times as long, three organisms with
 #: wd:8 1.1 to 1.2 times, one organism as long.
 _CHECKS_PER_ROUND = 3.0
+#: More epochs on few active examples solve for a set that the next check replaces.
+_EPOCHS_PER_ROUND = 10
+#: Checks in which the dual objective rises, or the gap halves, unless rounding prevents it; a plain
+#: choice.
+_PATIENCE = 10
 #: The first epochs visit a random part of the examples, 1 / 16, but at least 2,048: plain choices.
 #: Coming from alpha = 0, they mostly find out which examples matter.
 _FIRST_SHARE, _FIRST_EXAMPLES = 16, 2048
@@ -71,7 +81,7 @@ class Progress:
     epoch : int
         Number of passes over the active set.
     work : float
-        Visits of examples, including scoring passes, divided by the number of examples.
+        Number of passes over all examples that cost as much, those of the checks included.
     n_active : int
         Number of examples that the next epoch visits.
     primal, dual, gap : float
@@ -125,8 +135,11 @@ class Solution:
         y_i f(x_i) at the solution; f(x_i) in regression.
     primal, dual, gap : float
         Objectives and relative duality gap at W and alpha.
-    converged : bool
-        Whether gap <= tol.
+    stopped_by : {"tol", "max_epochs", "rounding"}
+        Why the solver stopped: gap <= tol, the limit on the work, or rounding, see
+        :mod:`seqmtl.core.dcd`.
+    n_epochs, work
+        As in :class:`Progress`.
     history : list of Progress
         One entry per check, but for that at alpha = 0.
     theta : ndarray of float64, shape (M,)
@@ -140,19 +153,23 @@ class Solution:
     primal: float
     dual: float
     gap: float
-    converged: bool
+    stopped_by: str
     n_epochs: int
     work: float
     history: list[Progress]
     theta: NDArray[np.float64]
+
+    @property
+    def converged(self) -> bool:
+        """Whether gap <= tol."""
+        return self.stopped_by == "tol"
 
 
 def solve(
     problem: Problem,
     *,
     tol: float = 1e-3,
-    max_epochs: int = 1000,
-    max_work: float = np.inf,
+    max_epochs: float = 1000,
     dtype: Any = np.float32,
     seed: int = 0,
     start: WarmStart | None = None,
@@ -166,10 +183,8 @@ def solve(
         Problem to solve.
     tol : float
         Relative duality gap at which training stops.
-    max_epochs : int
-        Maximum number of epochs.
-    max_work : float
-        Stop at the first check after so much work, see :class:`Progress`.
+    max_epochs : float
+        Maximum number of passes over the training data, see :attr:`Progress.work`.
     dtype : dtype
         Type of the weights: float32, or float64 for gaps below about 1e-6.
     seed : int
@@ -186,12 +201,13 @@ def solve(
     """
     descent = Descent(problem, dtype=dtype, seed=seed, start=start)
     while True:
-        primal, dual = descent.objectives()
-        if primal - dual <= tol * abs(primal) and descent.sum_weights():
-            primal, dual = descent.objectives()  # of weights without rounding errors of the steps
-        now = descent.record(primal, dual)
-        if now.gap <= tol or now.epoch >= max_epochs or now.work >= max_work:
-            return descent.solution(tol)
+        descent.record(*descent.objectives())
+        is_last = bool(descent.reason_to_stop(tol, max_epochs))
+        if (is_last or descent.is_precise) and descent.sum_weights():
+            descent.record(*descent.objectives())  # without rounding errors of the steps
+        stopped_by = descent.reason_to_stop(tol, max_epochs)
+        if stopped_by:
+            return descent.solution(stopped_by)
         descent.shrink()
         descent.run_epochs(max_epochs, on_epoch)
 
@@ -211,6 +227,8 @@ class Descent:
         W.
     theta : ndarray of float64, shape (M,)
         Kernel weights, where they are learnt; only passed on.
+    is_precise : bool
+        Whether W is to be summed anew at every check, as rounding prevents progress.
     """
 
     problem: Problem
@@ -233,6 +251,7 @@ class Descent:
         self.theta = start.theta
         self.n_epochs, self.work = 0, 0.0
         self.history: list[Progress] = []
+        self.is_precise, self._n_before = False, 0
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         tree = problem.rows.tree()
         self._rows = problem.rows if tree is None else tree
@@ -271,12 +290,33 @@ class Descent:
         return p.objectives(self.alpha, self.margins)
 
     def record(self, primal: float, dual: float) -> Progress:
-        """Add the objectives of a check to the history; return the progress."""
+        """Put the objectives of a check into the history; return the progress."""
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self.now = self._progress(primal, dual, gap)
-        if self.alpha.any() or self.n_epochs:
+        if self.history and self.history[-1].epoch == self.n_epochs:
+            self.history[-1] = self.now  # the same check, of weights that were summed anew
+        elif self.alpha.any() or self.n_epochs:
             self.history.append(self.now)
         return self.now
+
+    def reason_to_stop(self, tol: float, max_epochs: float, rounding: float = np.inf) -> str:
+        """Return why to stop at the last check, see :class:`Solution`; empty if there is none.
+
+        `rounding` is the largest gap that rounding is given as the reason for.
+        """
+        if self.now.gap <= tol:
+            return "tol"
+        checks = self.history[self._n_before :]
+        before, since = checks[:-_PATIENCE], checks[-_PATIENCE:]
+        if before and (
+            self.now.gap <= rounding
+            and max(check.dual for check in since) <= max(check.dual for check in before)
+            and min(check.gap for check in since) > 0.5 * min(check.gap for check in before)
+        ):
+            if self.is_precise:
+                return "rounding"
+            self.is_precise, self._n_before = True, len(self.history) - 1
+        return "max_epochs" if self.now.work >= max_epochs else ""
 
     def _progress(self, primal: float, dual: float, gap: float) -> Progress:
         seconds = time.perf_counter() - self._started
@@ -293,11 +333,13 @@ class Descent:
         self._active = np.flatnonzero(~can_shrink)
         self.now.n_active = self._active.size
 
-    def run_epochs(self, max_epochs: int, on_epoch: OnEpoch | None = None) -> None:
+    def run_epochs(self, max_epochs: float, on_epoch: OnEpoch | None = None) -> None:
         """Take epochs until a check is due, or no example is active."""
         n, visits = self.alpha.size, 0.0
         until_check = _CHECKS_PER_ROUND * self.problem.rows.scoring_cost
-        while visits < until_check and self.n_epochs < max_epochs:
+        for _ in range(_EPOCHS_PER_ROUND):
+            if visits >= until_check or self.work >= max_epochs:
+                break
             stop_if_over()
             self._epoch()
             self.n_epochs += 1
@@ -356,7 +398,7 @@ class Descent:
         """Compute V from alpha in place of W, until :meth:`sum_weights`; return V'V by group."""
         return self.weights.fill_virtual(self.alpha * self.problem.y, self._tasks)
 
-    def solution(self, tol: float) -> Solution:
+    def solution(self, stopped_by: str) -> Solution:
         """Return the solution; weights are freed if they are not those of the features."""
         now, p, weights = self.now, self.problem, self.weights
         if weights.groups.is_single and self._rows is p.rows:
@@ -374,7 +416,7 @@ class Descent:
             now.primal,
             now.dual,
             now.gap,
-            now.gap <= tol,
+            stopped_by,
             self.n_epochs,
             self.work,
             self.history,

@@ -62,6 +62,9 @@ from seqmtl.core.norms import dual_norm, minimise_on_ball
 from seqmtl.core.problem import Problem
 
 _THETA_SHARE = 0.01  # of the gap, below which a theta step would not help; a plain choice
+#: Gap that may be due to rounding, in units of it: steps raise the dual objective at fixed theta
+#: only, so a dual that does not rise is not enough; a plain choice.
+_ROUNDING = 16.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +145,7 @@ def solve(
     kernels: KernelSet,
     *,
     tol: float = 1e-3,
-    max_epochs: int = 1000,
+    max_epochs: float = 1000,
     dtype: Any = np.float32,
     seed: int = 0,
     start: WarmStart | None = None,
@@ -170,17 +173,19 @@ def solve(
     problem = replace(problem, kernel=kernels.combine(theta))
     descent = Descent(problem, dtype=dtype, seed=seed, start=start)
     descent.theta = theta
+    rounding = _ROUNDING * np.finfo(dtype).eps
     while True:
         primal, dual = descent.objectives()
         q = kernels.energies(descent.sum_virtual_weights())
         theta_gap = kernels.theta_gap(theta, q)
-        if primal - dual + theta_gap <= tol * abs(primal):
-            descent.sum_weights()
-            primal, dual = descent.objectives()  # of weights without rounding errors of the steps
         now = descent.record(primal, dual - theta_gap)
-        if now.gap <= tol or now.epoch >= max_epochs:
+        if descent.reason_to_stop(tol, max_epochs, rounding) or descent.is_precise:
             descent.sum_weights()
-            return descent.solution(tol)
+            primal, dual = descent.objectives()  # without rounding errors of the steps
+            now = descent.record(primal, dual - theta_gap)
+        stopped_by = descent.reason_to_stop(tol, max_epochs, rounding)
+        if stopped_by:
+            return descent.solution(stopped_by)
         descent.shrink()
         if theta_gap > _THETA_SHARE * (now.primal - now.dual):
             theta = descent.theta = kernels.step(theta, q)

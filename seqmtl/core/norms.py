@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+_MIN_WEIGHT = 1e-3  # of a warm start, relative to the largest; a plain choice
+
 
 def conjugate(p: float) -> float:
     """Return p* = p / (p - 1), for p from 1 to infinity."""
@@ -37,3 +39,9 @@ def minimise_on_ball(a: NDArray[np.float64], p: float) -> NDArray[np.float64] | 
         return None
     a = a / a.max()
     return np.asarray(a ** (1.0 / (p + 1.0)) / (a ** (p / (p + 1.0))).sum() ** (1.0 / p))
+
+
+def positive_weights(theta: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """Return theta >= 0, ||theta||_p = 1 for a warm start, none of them 0, as it would stay 0."""
+    theta = np.maximum(theta, _MIN_WEIGHT * theta.max())
+    return np.asarray(theta / norm_of(theta, p))

@@ -58,12 +58,15 @@ class Rows:
     scoring_cost : float
         Cost of scoring every row once, in epochs of coordinate descent, by which solvers decide
         how often to check the whole problem.
+    scoring_bytes : float
+        Memory that scoring takes, besides the weights and blocks of rows.
     """
 
     n_rows: int
     n_features: int
     row_size: int
     scoring_cost: float
+    scoring_bytes: float = 0.0
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -23,6 +23,7 @@ import numpy as np
 from seqmtl.core import dcd, gram, mkl
 from seqmtl.core.dcd import OnEpoch, Solution, WarmStart
 from seqmtl.core.mkl import KernelSet
+from seqmtl.core.norms import positive_weights
 from seqmtl.core.problem import Problem
 
 
@@ -31,7 +32,7 @@ def solve(
     kernels: KernelSet | None = None,
     *,
     tol: float = 1e-3,
-    max_epochs: int = 1000,
+    max_epochs: float = 1000,
     dtype: Any = np.float32,
     seed: int = 0,
     start: WarmStart | None = None,
@@ -51,8 +52,8 @@ def solve(
         Kernels to be weighted, which replace the task kernel of the problem.
     tol : float
         Relative duality gap at which training stops.
-    max_epochs : int
-        Maximum number of epochs.
+    max_epochs : float
+        Maximum number of passes over the training data.
     dtype : dtype
         Type of the weights: float32, or float64 for gaps below about 1e-6.
     seed : int
@@ -85,6 +86,8 @@ def solve(
         return replace(solve(problem, max_epochs=max_epochs, start=start, **options), theta=theta)
     if start is None and problem.y.size <= gram.MAX_SMALL:
         start = gram.solve_small(problem, kernels, tol=tol, seed=seed)
+    elif start is not None and kernels is not None and not start.theta.all():
+        start = start._replace(theta=positive_weights(start.theta, kernels.norm))
     if kernels is not None:
         return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)
     if problem.rows.is_dense:
@@ -99,7 +102,7 @@ def solve(
 def with_second_order(
     problem: Problem,
     steps: Any,
-    max_epochs: int,
+    max_epochs: float,
     start: WarmStart | None,
     options: dict[str, Any],
 ) -> Solution:
@@ -108,15 +111,14 @@ def with_second_order(
     The first ends when it has cost as much as the steps will; the second goes on from where they
     end, if rounding keeps them from the tolerance.
     """
-    before = dcd.solve(
-        problem, max_epochs=max_epochs, max_work=steps.patience, start=start, **options
-    )
-    if before.converged or before.n_epochs >= max_epochs:
+    limit = min(max_epochs, steps.patience)
+    before = dcd.solve(problem, max_epochs=limit, start=start, **options)
+    if before.converged or before.work >= max_epochs:
         return before
     alpha = steps.solve(before.alpha, options["tol"], before.gap)
     start = WarmStart(before.alpha if alpha is None else alpha)
-    after = dcd.solve(problem, max_epochs=max_epochs - before.n_epochs, start=start, **options)
     work, n_epochs = before.work + steps.work, before.n_epochs
+    after = dcd.solve(problem, max_epochs=max_epochs - work, start=start, **options)
     history = [
         replace(now, work=now.work + work, epoch=now.epoch + n_epochs) for now in after.history
     ]

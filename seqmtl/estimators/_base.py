@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, Self
 
@@ -77,15 +78,19 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
     estimator.intercept_ = model.bias.copy()
     estimator.dual_coef_ = solution.alpha
     estimator.dual_gap_ = solution.gap
-    estimator.n_iter_ = max(solution.n_epochs, 1)  # few examples are solved without any epoch
+    estimator.n_iter_ = max(math.ceil(solution.work), 1)  # few examples are solved before
     estimator.history_ = model.training["history"]
     if "mkl" in model.training:
         estimator.theta_ = solution.theta
         estimator.kernel_weights_ = model.training["mkl"]
     if not solution.converged:
+        dtype, remedy = model.training["settings"]["dtype"], "raise max_epochs or tol"
+        if solution.stopped_by == "rounding":
+            other = "give dtype='float64', or " if dtype == "float32" else ""
+            remedy = f"{dtype} weights allow no smaller gap, so {other}raise tol"
         warnings.warn(
-            f"stopped after {solution.n_epochs} epochs at a relative duality gap of "
-            f"{solution.gap:.1e} (tol={estimator.tol:g}); raise max_epochs or tol",
+            f"stopped after {solution.work:.1f} passes over the training data at a relative "
+            f"duality gap of {solution.gap:.1e} (tol={estimator.tol:g}); {remedy}",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -20,6 +20,7 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 
+_LARGEST = 1e20  # of the numbers of examples; a plain choice
 _MATRIX: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": np.float64,
@@ -85,11 +86,29 @@ def _is_number(text: Any) -> bool:
     return True
 
 
+def check_sizes(numbers: Any, name: str = "X") -> Any:
+    """Return numbers whose squares and products are finite.
+
+    Raises
+    ------
+    ValueError
+        If there are others.
+    """
+    values = numbers.data if hasattr(numbers, "tocsr") else numbers
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"{name} must hold numbers of at most {_LARGEST:g}, got {largest:g}, which is too "
+            "large; scale them"
+        )
+    return numbers
+
+
 def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:  # noqa: N802
     """Return validated examples; with `reset`, set the estimator's number of features."""
     X = as_windows(X)
     if not isinstance(X, Windows):
-        return validate_data(estimator, X, reset=reset, **_MATRIX)
+        return check_sizes(validate_data(estimator, X, reset=reset, **_MATRIX))
     if reset:
         estimator.n_features_in_ = X.length
     return X
@@ -102,11 +121,11 @@ def check_X_y(  # noqa: N802
     X = as_windows(X)
     if not isinstance(X, Windows):
         X, y = validate_data(estimator, X, y, y_numeric=numeric, **_MATRIX)
-        return X, y.astype(np.float64, copy=False) if numeric else y
+        return check_sizes(X), check_sizes(y.astype(np.float64, copy=False), "y") if numeric else y
     if y is None:
         raise ValueError("y must be given: sequences and windows carry no targets")
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
-    y = np.asarray(y)
+    y = check_sizes(np.asarray(y), "y") if numeric else np.asarray(y)
     if y.shape != (len(X),):
         raise ValueError(f"y must have one label per window ({len(X)}), got {y.shape}")
     estimator.n_features_in_ = X.length

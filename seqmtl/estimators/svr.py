@@ -57,7 +57,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
-        Maximum number of epochs; a warning is given if it is reached.
+        Maximum number of passes over the training data; a warning is given if it is reached.
     dtype : {"float32", "float64"} or the NumPy type, optional
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
@@ -78,7 +78,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
     dual_gap_ : float
         Relative duality gap.
     n_iter_ : int
-        Number of epochs, 1 or more.
+        Number of passes over the training data, rounded up, 1 or more.
     history_ : list of dict
         Epoch, work, gap and number of active examples at every full check of the problem.
     theta_, kernel_weights_

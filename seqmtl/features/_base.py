@@ -10,12 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
 _FREQUENT = 0.05  # share of rows above which a dense product is faster than lists of rows
 _DENSE = 1 << 24  # numbers in a dense matrix at most
+_ENTRY_BYTES = 32.0  # of a value in a kernel matrix, beside the value: its index, and sorting these
+#: What to do where features do not fit into memory.
+REMEDY = "choose other features (--features): shorter k-mers, fewer gaps or bits of hash"
 
 
 class FeatureDefinition:
@@ -250,6 +254,9 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
     """
     from seqmtl.features.row_loops import copy_frequent, gram_lower
 
+    n_values = float(chosen.size * rows.row_size)
+    what = f"the kernel matrix of {chosen.size} windows with up to {rows.row_size:,} k-mers each"
+    require_memory((_ENTRY_BYTES + np.dtype(dtype).itemsize) * n_values, what, REMEDY)
     block = rows.block(chosen, dtype)
     n_entries = int(block.indptr[-1])
     if rows.n_features > n_entries:

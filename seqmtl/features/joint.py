@@ -165,6 +165,7 @@ class JointRows(Rows):
         )
         self.n_rows, self.n_features = rows[0].n_rows, int(ends[-1])
         self.row_size = sum(part.row_size for part in rows)
+        self.scoring_bytes = sum(part.scoring_bytes for part in rows)
         self.scoring_cost = sum(part.scoring_cost * part.row_size for part in rows) / self.row_size
 
     @property

@@ -24,15 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl._threads import each_part
+from seqmtl._threads import each_part, n_threads
 from seqmtl.core.rows import RowBlock, Rows
 from seqmtl.features._base import (
+    REMEDY,
     FeatureDefinition,
     add_by_blocks,
     empty_block,
     gram_by_features,
 )
-from seqmtl.features.kmer_views import MAX_K, requested_bits, split_hash
+from seqmtl.features.kmer_views import MAX_K, check_weight, requested_bits, split_hash
 from seqmtl.sequences import Windows
 
 #: The default: spectra, and gapped k-mers with a larger weight.
@@ -95,8 +96,7 @@ class CountView(NamedTuple):
             raise ValueError(
                 f"transform must be one of {', '.join(TRANSFORMS)}, got {self.transform!r}"
             )
-        if not 0 < self.weight < np.inf:
-            raise ValueError(f"weight must be a positive number, got {self.weight}")
+        check_weight(self.weight)
 
     def patterns(self) -> list[tuple[int, ...]]:
         """Return the letters that the k-mers of each pattern read, from 0, shortest first."""
@@ -199,6 +199,13 @@ def _n_counts(patterns: Patterns, bits: int) -> int:
     return 1 << bits if bits else int(patterns.masks.sum(axis=1).max()) + 1
 
 
+def _counters(patterns: Patterns, bits: int) -> NDArray[np.int32]:
+    """Return counters for the k-mers of a window, all 0, if there is memory for weights, too."""
+    n = _n_counts(patterns, bits)
+    require_memory(12.0 * n, f"the counts of {n:,} k-mers", "train with fewer bits of hash")
+    return np.zeros(n, np.int32)
+
+
 def lay_out_patterns(views: Sequence[CountView]) -> tuple[Patterns, int]:
     """Return the patterns of views, and the number of their k-mers."""
     rows, runs, offset = [], [], 0
@@ -244,9 +251,9 @@ def in_units(w: NDArray[Any], patterns: Patterns, length: int) -> tuple[NDArray[
     """Return weights in units of their sums, which are then whole numbers, and the unit."""
     # the sum of a view is at most the largest weight times the number of its k-mers
     n_kmers = 2 * length * int(np.bincount(patterns.view).max())
-    largest = float(np.abs(w).max()) * n_kmers or 1.0
+    largest = float(max(w.max(), -w.min())) * n_kmers or 1.0
     unit = float(2.0 ** (np.ceil(np.log2(largest)) - _SUM_BITS))
-    return np.asarray(w, dtype=np.float64) / unit, unit
+    return np.divide(w, unit, dtype=np.float64), unit
 
 
 class KmerCounts(FeatureDefinition):
@@ -373,6 +380,7 @@ class KmerCounts(FeatureDefinition):
         if not out.size:
             return out
         patterns, _, bits = self._layout()
+        counts = _counters(patterns, bits)
         scaled, unit = in_units(w, patterns, length)
         slide_windows(
             np.ascontiguousarray(codes),
@@ -383,7 +391,7 @@ class KmerCounts(FeatureDefinition):
             bits,
             values_of_counts(self.count_views(), length),
             scaled,
-            np.zeros(_n_counts(patterns, bits), np.int32),
+            counts,
             out,
         )
         out *= unit
@@ -427,6 +435,7 @@ class KmerCounts(FeatureDefinition):
     def _of_windows(self, windows: Windows, w: NDArray[Any]) -> tuple[tuple[Any, ...], float]:
         """Return the arguments that loops over windows begin with, and the unit of their sums."""
         patterns, _, bits = self._layout()
+        counts = _counters(patterns, bits)
         scaled, unit = in_units(w, patterns, windows.length)
         arguments = (
             windows.codes,
@@ -439,7 +448,7 @@ class KmerCounts(FeatureDefinition):
             bits,
             values_of_counts(self.count_views(), windows.length),
             scaled,
-            np.zeros(_n_counts(patterns, bits), np.int32),
+            counts,
         )
         return arguments, unit
 
@@ -522,7 +531,8 @@ class CountRows(Rows):
         n_distinct = n_kmers if hash_bits else np.minimum(n_kmers, letters + 1)
         self.row_size = max(int(n_distinct.sum()), 1)
         self._n_counts = n_counts
-        require_memory(4.0 * n_counts, f"the counts of {n_counts:,} k-mers", "hash to fewer bits")
+        self.scoring_bytes = 8.0 * n_features + 4.0 * n_counts * n_threads()
+        require_memory(self.scoring_bytes, f"the counts of {n_counts:,} k-mers", REMEDY)
         self._of_thread = threading.local()
         self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
 

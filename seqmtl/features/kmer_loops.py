@@ -203,7 +203,7 @@ def score_folded(
 ):
     """Add to out[i] the entries of the longest clean prefixes at first..last-1, for i in rows.
 
-    If is_sum, do the adjoint: add out[i] to these entries.
+    If `is_adjoint`, do the adjoint: add out[i] to these entries.
     """
     span = starts.size
     top = np.uint64(2 * (span - 1))

@@ -25,12 +25,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
+
 MAX_K = 20
 _UNBOUNDED = 1 << 30  # bases: wider than any window
+_MAX_WEIGHT = 1e12  # float32 holds the square, and its inverse, with room; a plain choice
+_SLOT_BYTES = 64.0  # of a position and a k-mer length: a slot, its level, its bin
+_MAX_BINS = 1 << 16  # of a level, whose bins are hashed by their numbers
 _VIEW = re.compile(
     r"(?P<kind>wd|kmers):(?P<low>\d+)(?:-(?P<high>\d+))?(?:/(?P<width>\d+|inf))?"
     r"(?:@(?P<begin>-?\d+)?\.\.(?P<end>-?\d+)?)?(?:=(?P<weight>[0-9.eE+-]+))?"
 )
+
+
+def check_weight(weight: float) -> None:
+    """Raise ValueError for the weight of a view that is not positive, or of no use in float32."""
+    if not 1 / _MAX_WEIGHT <= weight <= _MAX_WEIGHT:
+        raise ValueError(
+            f"weight must be from {1 / _MAX_WEIGHT:g} to {_MAX_WEIGHT:g}, got {weight:g}"
+        )
 
 
 class KmerView(NamedTuple):
@@ -74,8 +87,7 @@ class KmerView(NamedTuple):
             )
         if self.width is not None and self.width < 1:
             raise ValueError(f"width must be at least 1 position, got {self.width}")
-        if not 0 < self.weight < np.inf:
-            raise ValueError(f"weight must be a positive number, got {self.weight}")
+        check_weight(self.weight)
         if self.begin is not None and self.end is not None and self.begin >= self.end:
             raise ValueError(f"a region must begin before it ends, got {self.begin}..{self.end}")
 
@@ -158,7 +170,19 @@ class Layout(NamedTuple):
         return int(self.levels.k.max())
 
     def slots(self, is_hashed: bool) -> Slots:
-        """Return a slot for every position of every level."""
+        """Return a slot for every position of every level.
+
+        Raises
+        ------
+        ValueError
+            If hashed features have too many bins.
+        """
+        n_bins = int(self.levels.bins.max()) + 1
+        if is_hashed and n_bins > _MAX_BINS:
+            raise ValueError(
+                f"hashed k-mers must have at most {_MAX_BINS:,} bins, got {n_bins:,}; use a "
+                "shorter window or region, wider bins, or features without hash"
+            )
         k, begin, end, offset, slot, weight, bins = self.levels
         level = np.repeat(np.arange(k.size), end - begin)
         position = np.concatenate([np.arange(*ends) for ends in zip(begin, end, strict=True)])
@@ -177,9 +201,17 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     ------
     ValueError
         If a view does not fit into the window, or the anchor is not in it.
+    MemoryLimitError
+        If the positions do not fit into memory.
     """
     if not 0 <= anchor < length:
         raise ValueError(f"the anchor must lie in the window of {length} bases, got {anchor}")
+    n_levels = sum(view.k_max - view.k_min + 1 for view in views)
+    require_memory(
+        _SLOT_BYTES * n_levels * length,
+        f"the positions of {n_levels} k-mer lengths in windows of {length:,} bases",
+        "choose a shorter --window, or features without positions",
+    )
     rows: list[tuple[Any, ...]] = []
     bins = []
     base = 0
@@ -193,7 +225,7 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
             begins = begins[begins <= length - n_letters]
             if not begins.size:
                 break
-            first_bin = len(rows) << 16  # hashed indices: a level has at most 65,536 bins
+            first_bin = len(rows) * _MAX_BINS
             rows.append((k, begins[0], begins[-1] + 1, base, first_bin, weight, v))
             bins.append(bin_of)
             base += n_bins << (2 * k)

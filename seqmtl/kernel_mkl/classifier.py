@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from seqmtl._checks import check_integer, check_number
 from seqmtl._surroundings import usual_floats
 from seqmtl.estimators import _examples
-from seqmtl.estimators._examples import as_texts, classification_examples, signed_class_weight
+from seqmtl.estimators._examples import (
+    as_texts,
+    check_sizes,
+    classification_examples,
+    signed_class_weight,
+)
 from seqmtl.kernel_mkl.descent import KernelSolution, descend
 from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import WeightRule
@@ -190,6 +195,7 @@ def check_X_y(estimator: KernelClassifier, X: Any, y: Any) -> tuple[Any, NDArray
     texts = as_texts(X)
     if texts is None:
         X, y = validate_data(estimator, X, y, dtype=np.float64)
+        check_sizes(X)
         if len(X) > 1 and (X == X[0]).all():
             raise ValueError(
                 f"X must have features that vary, but all {len(X)} examples are the same"
@@ -214,7 +220,9 @@ def check_X(estimator: KernelClassifier, X: Any) -> Any:  # noqa: N802
     if isinstance(X, Windows):
         return X
     texts = as_texts(X)
-    return validate_data(estimator, X, dtype=float, reset=False) if texts is None else texts
+    if texts is not None:
+        return texts
+    return check_sizes(validate_data(estimator, X, dtype=np.float64, reset=False))
 
 
 def example_costs(estimator: KernelClassifier, examples: Examples) -> Array:

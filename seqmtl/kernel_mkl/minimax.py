@@ -213,7 +213,7 @@ class _ADMM:
             primal=self.primal,
             dual=self.dual,
             gap=gap,
-            converged=gap <= tol,
+            stopped_by="tol" if gap <= tol else "max_epochs",
             n_epochs=epoch,
             work=float(epoch),
             history=history,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._surroundings import usual_floats
-from seqmtl.core.norms import norm_of
+from seqmtl.core.norms import positive_weights
 from seqmtl.kernel_mkl.classifier import checked_rule, read_examples, warn_if_unconverged
 from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.problem import KernelProblem
@@ -20,7 +20,6 @@ from seqmtl.kernels import short_name
 
 #: Default trade-offs p of a path.
 PATH = (0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
-_MIN_WEIGHT = 1e-3  # initial weight of every kernel on a path, relative to the largest
 
 
 @dataclass(eq=False, repr=False)
@@ -206,7 +205,7 @@ def pareto_path(
             model = models[number]
             examples = read_examples(model, X, y, tasks, sample_weight)
             problem = problem or model._problem(examples)
-            state = None if previous is None else _warm(previous.theta_, model.norm)
+            state = previous and positive_weights(previous.theta_, model.norm)[None]
             solution = model._solve(problem.svms, rules[number], state)
             model._set_fitted_attributes(problem, solution)
             warn_if_unconverged(model, solution)
@@ -219,9 +218,3 @@ def pareto_path(
         np.array([model.theta_ for model in models]),
         models,
     )
-
-
-def _warm(theta: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
-    """Return initial weights near a solution, none of them 0, as those would stay 0."""
-    theta = np.maximum(theta, _MIN_WEIGHT * theta.max())
-    return (theta / norm_of(theta, norm))[None]

@@ -187,7 +187,8 @@ class MultiTaskModel(Model):
         if isinstance(data, Windows):
             base = self.site.offset
             is_told = data.site is not None and self.site.length > 0
-            remedy = "; cut them with Windows." + (f"place({base}, {n})" if is_told else "center")
+            method = f"with_site_at({base}, {n})" if is_told else f"center({n})"
+            remedy = f"; cut them with Windows.{method}"
             if is_told and length == n and data.site != base:
                 raise ValueError(
                     f"the site must begin at base {base} of {n} as in training, got base "
@@ -385,7 +386,7 @@ class MultiTaskModel(Model):
             f"features       {self.features}, {self.W.shape[0]:,} weights",
             f"window         {self.length} bases",
             f"site           {position if site.length else 'unknown'}",
-            f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
+            f"duality gap    {training['duality_gap']:.2e} after {training['work']:.1f} passes"
             + ("" if training["converged"] else " (stopped before the tolerance)"),
             f"support        {training['n_support']:,} support vectors",
             "settings       "

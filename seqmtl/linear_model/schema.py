@@ -90,6 +90,7 @@ _TRAINING = {
             ),
         },
         {
+            "stopped_by": choice("tol", "max_epochs", "rounding"),
             "command": text,
             "sources": items(text),
             "peaks": items(record({"organism": text, "path": text, "reference": text})),

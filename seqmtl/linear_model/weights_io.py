@@ -41,6 +41,7 @@ _LEVEL = 1  # of compression; higher ones take much longer and save little
 _HIGHER = 5  # of rounded weights; the highest takes fifteen times as long to save an eighth
 _STEPS = 2.0 ** -np.arange(3, 9)  # of rounded weights, the largest first
 _WORTH = 0.5  # share of the space that compressed rows may take
+_MOST = 256  # times that weights are compressed at most; those of starters are 7 times
 
 
 def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
@@ -164,6 +165,13 @@ def unpack_weights(
 def _decompressed(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float16]:
     """Return weights of 16 bits that were compressed."""
     size = 2 * shape[0] * shape[1]
+    if size > _MOST * packed.size:
+        raise ValueError(
+            f"array W16z must hold {shape[0]:,} weights of {shape[1]} tasks, got {packed.size:,} "
+            "bytes, which are too few"
+        )
+    what = f"weights of {shape[0]:,} features for {shape[1]} tasks"
+    require_memory(4.0 * size, what, "use a machine with more memory")
     try:
         raw = zlib.decompressobj().decompress(packed.tobytes(), size + 1)
     except zlib.error as error:
@@ -222,6 +230,9 @@ class _Columns(Sequence[NDArray[Any]]):
     def __getitem__(self, g: Any) -> Any:
         """Return V_g, shape (n_features, w)."""
         columns = range(int(self._first[g]), int(self._first[g + 1]))
+        n_bytes = float(self._form[0] * len(columns) * self._form[1].itemsize)
+        what = f"weights of {self._form[0]:,} features for {len(columns)} tasks"
+        require_memory(n_bytes, what, "use a machine with more memory")
         table = np.empty((self._form[0], len(columns)), dtype=self._form[1])
         for at, c in enumerate(columns):
             table[:, at] = self._read(c)

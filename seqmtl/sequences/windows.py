@@ -398,6 +398,8 @@ class Windows:
         if self.site is None:
             raise ValueError("the site must be known to place windows, got None; set their site")
         begin = self.site - site  # start of the new window in the old one; may be negative
+        what = f"{len(self)} windows of {length:,} bases"
+        require_memory(float(len(self) * length), what, "use shorter or fewer windows")
         codes = np.full((len(self), length), OTHER, dtype=np.uint8)
         first, last = max(begin, 0), min(begin + length, self.length)
         if first < last:

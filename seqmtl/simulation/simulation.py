@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl._checks import check_choice, check_integer, check_number
+from seqmtl._memory import require_memory
 from seqmtl.relations.trees import TreeSource
 from seqmtl.sequences.sites import Sites, window_starts
 from seqmtl.simulation import codons
@@ -35,6 +36,7 @@ _N_TRAITS = {
 SIGNALS = ("acceptor", "donor", "tss")
 WINDOWS_PER_ORGANISM = 1000
 _BASES_PER_GENE = 5000
+_GENE_BYTES = 100.0  # of its exons and introns while it is drawn
 _MINIMA = {"seed": 0, "n_chromosomes": 2, "chromosome_length": 1, "window": 2, "decoys_per_site": 1}
 
 
@@ -227,6 +229,8 @@ def simulate(tree: TreeSource | None = None, **settings: Any) -> Simulation:
         If the tree is not suitable.
     ValueError
         If a parameter is out of range, or the genes or windows do not fit on the chromosomes.
+    MemoryLimitError
+        If the genomes do not fit into memory.
 
     Examples
     --------
@@ -238,6 +242,12 @@ def simulate(tree: TreeSource | None = None, **settings: Any) -> Simulation:
     """
     parsed = read_organisms(tree)
     checked = Settings(organisms=parsed.leaf_names, **settings)
+    n = len(parsed.leaf_names) * checked.n_chromosomes * checked.chromosome_length
+    require_memory(
+        2.0 * n + _GENE_BYTES * checked.n_genes,
+        f"simulating {n:,} bases and {checked.n_genes:,} genes per organism",
+        "give shorter chromosomes, or fewer of them, of the organisms or of the windows",
+    )
     root, *streams = np.random.SeedSequence(checked.seed).spawn(1 + len(parsed.leaf_names))
     n_traits = list(_N_TRAITS.values())
     traits = drift_traits(parsed, sum(n_traits), checked.drift, np.random.default_rng(root))

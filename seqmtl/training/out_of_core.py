@@ -18,6 +18,7 @@ that leave A at alpha_i = C_i are added to W_B.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -58,7 +59,7 @@ Array = NDArray[np.float64]
 _FIRST_SHARE = 16  # one in so many windows is active at first
 _INNER = 0.1  # share of the gap of all windows to which the active ones are trained
 _PRECISE = "float64"  # type of W_B and of the weights of A, which are large next to their sum
-_PATIENCE = 10  # passes in which the dual objective has to rise
+_PATIENCE = 10  # passes in which the dual objective rises, unless room or precision lacks
 _MIN_ACTIVE = 20_000  # active windows for which there must be room
 _MIN_ROOM = 0.1  # share of the room that is left for windows that become active
 # Memory, measured: Python, compiled loops and a selection of hyperparameters; an active window
@@ -188,26 +189,25 @@ class WorkingSet:
         self, on_pass: Callable[[Start, Progress], None] | None, start: Start | None
     ) -> tuple[Solution, list[PartResult]]:
         """Return the solution and the results of the last pass over all windows."""
-        tol, history = self._settings.tol, list[Progress]()
+        history = list[Progress]()
         if start is None:
             self._begin()
         else:
             self._begin_from(start)
         while True:
-            solution = self._train(self._tolerance(history))
+            solution = self._train(history)
             self.active = self.active._replace(alpha=solution.alpha, margins=solution.margins)
             results = self._full_pass(solution, self._room())
             now = self._progress(history, solution, results)
             history.append(now)
             if on_pass is not None:
                 on_pass(self._start(), now)
-            if now.gap <= tol or now.epoch >= self._settings.max_epochs:
+            stopped_by = self._reason_to_stop(history, results)
+            if stopped_by:
                 solution.primal, solution.dual, solution.gap = now.primal, now.dual, now.gap
-                solution.converged = now.gap <= tol
                 solution.n_epochs, solution.work, solution.history = now.epoch, now.work, history
+                solution.stopped_by = stopped_by
                 return solution, results
-            if self._is_stuck(history):
-                raise self._too_many(int(self._is_free().sum()))
             self._exchange(results)
             del solution, results  # frees the weights, and letters that have been copied
 
@@ -263,9 +263,12 @@ class WorkingSet:
         gaps = C * loss.values(margins) + alpha * margins - loss.dual(alpha, C)
         return min(float(gaps.sum()) / max(gap * self._primal, 1e-300), 1.0)
 
-    def _train(self, tol: float) -> Solution:
+    def _train(self, history: list[Progress]) -> Solution:
         """Train on the active windows, from where they are; return the whole solution."""
-        settings, examples = replace(self._settings, tol=tol), self.active.examples
+        settings, examples = self._settings, self.active.examples
+        left = settings.max_epochs - (history[-1].work if history else 0.0)  # over all windows
+        left *= len(self._store) / len(examples.y)
+        settings = replace(settings, tol=self._tolerance(history), max_epochs=math.ceil(left))
         y, alpha, margins = examples.y, self.active.alpha, self.active.margins
         rows = self._features.bind(examples.data)
         if self._W is None:
@@ -331,12 +334,26 @@ class WorkingSet:
             f"{self._trainer.max_active:,}; give more --memory, or lower -C"
         )
 
-    def _is_stuck(self, history: list[Progress]) -> bool:
-        """Return whether there is too little room to make progress."""
-        if len(history) <= _PATIENCE:
-            return False
-        rise = history[-1].dual - history[-1 - _PATIENCE].dual
-        return rise < 0.1 * self._settings.tol * history[-1].primal
+    def _reason_to_stop(self, history: list[Progress], results: list[PartResult]) -> str:
+        """Return why to stop after a pass, see :class:`Solution`; empty if there is none.
+
+        Raises
+        ------
+        MemoryLimitError
+            If there is too little room to make progress.
+        """
+        now, settings = history[-1], self._settings
+        if now.gap <= settings.tol:
+            return "tol"
+        if len(history) > _PATIENCE:
+            rise = now.dual - history[-1 - _PATIENCE].dual
+            if rise < 0.1 * settings.tol * now.primal:
+                new, most = [result.new.rows.size for result in results], self._trainer.max_active
+                is_full = self.active.rows.size + sum(new) >= most
+                if is_full or max(new) >= self._room() // len(new):
+                    raise self._too_many(int(self._is_free().sum()))
+                return "rounding"
+        return "max_epochs" if now.work >= settings.max_epochs else ""
 
     def _add_weights(self, windows: Windows, sign: float) -> None:
         """Add windows to the weights of those at the bound, or take them out."""

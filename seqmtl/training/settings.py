@@ -34,7 +34,7 @@ class Settings:
     tol : float
         Relative duality gap at which training stops.
     max_epochs : int
-        Maximum number of epochs.
+        Maximum number of passes over the training data.
     dtype : {"float32", "float64"}, or the NumPy type
         Type of the weights; the attribute is its name.
     seed : int

@@ -18,7 +18,7 @@ from seqmtl.core.losses import find_loss
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.rows import Rows
-from seqmtl.features._base import FeatureDefinition
+from seqmtl.features._base import REMEDY, FeatureDefinition
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
@@ -113,11 +113,10 @@ def solve_examples(
     dtype = np.dtype(settings.dtype)
     kernels = kernel if isinstance(kernel, KernelSet) else None
     fixed = kernel.combine(kernel.start()) if isinstance(kernel, KernelSet) else kernel
-    n_bytes = rows.n_features * fixed.widths.sum() * dtype.itemsize
     require_memory(
-        n_bytes,
-        f"weights of {rows.n_features:,} features for {len(fixed.group)} tasks",
-        "lower the degree or the window, or hash to fewer bits",
+        rows.n_features * fixed.widths.sum() * dtype.itemsize + rows.scoring_bytes,
+        f"training the weights of {rows.n_features:,} features for {len(fixed.group)} tasks",
+        REMEDY,
     )
     y, ids = examples.y, np.ascontiguousarray(examples.ids, dtype=np.int16)
     loss = find_loss(settings.loss, settings.epsilon)
@@ -161,7 +160,8 @@ def summarise(examples: Examples, settings: Settings, solution: Solution) -> dic
         "primal": solution.primal,
         "dual": solution.dual,
         "duality_gap": solution.gap,
-        "converged": bool(solution.converged),
+        "converged": solution.converged,
+        "stopped_by": solution.stopped_by,
         "n_epochs": solution.n_epochs,
         "work": solution.work,
         "n_support": int((solution.alpha != 0).sum()),

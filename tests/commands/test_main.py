@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import json
+import re
 import shlex
 import subprocess
 
@@ -144,7 +145,9 @@ def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
 def test_stopping_early_is_exit_code_3_and_json_logs_are_json(table, tmp_path, seqmtl):
     command = f"train {table} --window 31 --features wd:2 --selection none -o {tmp_path}/m"
     shown = seqmtl(f"{command} --tol 1e-12 --max-epochs 1", 3).err
-    assert "not converged to the tolerance" in shown
+    assert "not converged to the tolerance 1e-12; raise --max-epochs or --tol" in shown
+    shown = seqmtl(f"{command} --tol 1e-12", 3).err
+    assert re.search(r"float32 weights allow no smaller gap than \d\.\de-\d\d; raise --tol", shown)
     for line in seqmtl(f"{command} --log-json").err.splitlines():
         assert "message" in json.loads(line)
 

@@ -170,8 +170,10 @@ def test_python_has_the_site_of_windows(case):
         (windows.center(30), "got 30"),
         (windows.with_site_at(43, 60), "got base 43"),
     ):
-        with pytest.raises(ValueError, match=rf"{remedy}; cut them with Windows.place\(44, 60\)"):
+        message = rf"{remedy}; cut them with Windows.with_site_at\(44, 60\)"
+        with pytest.raises(ValueError, match=message):
             load_model("m.seqmtl").decision_function(other)
+        assert load_model("m.seqmtl").decision_function(other.with_site_at(44, 60)).size == len(y)
     with pytest.raises(ValueError, match="site must be inside the windows of 60 bases"):
         Windows.from_strings(texts, y, site=60)
     with pytest.raises(ValueError, match="the site must be known to place windows"):

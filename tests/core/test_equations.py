@@ -268,7 +268,7 @@ def test_a_step_has_theta_once():
     )
     theta = np.array([0.6, 0.8, 0.0])
     H = theta @ data.K[:, 1, 1] * float(x[0] @ x[0])
-    found = data.solve(start=WarmStart(np.array([0.1]), theta), max_epochs=1)
+    found = data.descend(start=WarmStart(np.array([0.1]), theta), max_epochs=1)
     assert found.alpha[0] == pytest.approx(0.1 + (1 - 0.1 * H) / H, rel=1e-12)
     twice = 0.1 + (1 - 0.1 * theta**2 @ data.K[:, 1, 1] * float(x[0] @ x[0])) / H
     assert abs(found.alpha[0] - twice) > 0.01

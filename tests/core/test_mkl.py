@@ -227,7 +227,7 @@ def test_weak_duality_at_any_point(seed, loss, norm, n_views):
     primal = mkl.primal(*data.oracle, theta, W, **data.regression)
     assert dual <= primal + 1e-8 * abs(primal)
 
-    there = data.solve(start=WarmStart(alpha, theta), max_epochs=0)  # a look, and no step
+    there = data.descend(start=WarmStart(alpha, theta), max_epochs=0)  # a look, and no step
     own = mkl.primal(*data.oracle, theta, data.weights(there), **data.regression)
     assert_array_equal(there.alpha, alpha)
     assert there.primal == pytest.approx(own, rel=1e-9, abs=1e-9)

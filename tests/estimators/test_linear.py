@@ -138,7 +138,7 @@ def test_tasks_are_named_and_one_for_each(kind):
 @every
 def test_training_that_stops_early_says_what_to_change(kind):
     X, y, tasks = examples(kind, n=3000, d=20)
-    message = r"stopped after 1 epochs at a relative duality gap of .*raise max_epochs or tol"
+    message = r"stopped after [12]\.\d passes over .* duality gap of .*; raise max_epochs or tol"
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model = kind(max_epochs=1, tol=1e-13).fit(X, y, tasks=tasks)
     assert caught[0].filename == __file__ or kind not in (MultiTaskSVR, MultiTaskOneClassSVM)
@@ -146,6 +146,19 @@ def test_training_that_stops_early_says_what_to_change(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kind(FEATURES).fit(strings(n=60), strings(n=60).labels)
+
+
+@every
+def test_numbers_whose_squares_are_infinite_are_refused(kind):
+    X, y, tasks = examples(kind, n=60)
+    model = kind().fit(X, y, tasks=tasks)
+    message = r"must hold numbers of at most 1e\+20, got 2e\+200, which is too large; scale them"
+    X[3, 1] = -2e200
+    for huge in (X, csr_matrix(X)):
+        with pytest.raises(ValueError, match=f"X {message}"):
+            kind().fit(huge, y, tasks=tasks)
+        with pytest.raises(ValueError, match=f"X {message}"):
+            scores(model, huge, tasks)
 
 
 ALL, NORM = list(SCORES), "norm must be a number from 1 to infinity, got "

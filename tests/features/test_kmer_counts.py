@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, WeightedDegree
+from seqmtl._threads import use_threads
+from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features import _base
 from seqmtl.features.joint import features_from_dict, parse_features
 from seqmtl.sequences import Windows
@@ -210,13 +212,30 @@ def test_maps_are_read_from_text_and_saved():
         ("gapped:8/1", "2 letters or more"),
         ("spectrum:3:square", "transform must be one of sqrt, binary, counts, got 'square'"),
         ("spectrum:3:binary:counts", "give each word of 'spectrum:3:binary:counts' once"),
-        ("spectrum:3=0", "weight must be a positive number"),
+        ("spectrum:3=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
+        ("spectrum:3=1e308", "weight must be from 1e-12 to 1e\\+12, got 1e\\+308"),
         ("spectrum:3,hash:31", "of 1 to 30 bits"),
     ],
 )
 def test_errors_name_the_view(text, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         KmerCounts(text).n_features()
+
+
+def test_what_does_not_fit_into_memory_is_refused_before(monkeypatch):
+    """The largest arrays: counters, one of every thread, weights, and all k-mers of all windows."""
+    windows = Windows.from_strings(["ACGTTGCATT" * 3, "TTGCATTACC" * 3] * 4, [1, -1] * 4)
+    for views, n_bytes, what in (
+        ("spectrum:4,hash:16", 12 << 16, "the counts of 65,536 k-mers"),
+        ("spectrum:4,hash:16", 16 << 16, "training the weights of 65,536 features for 1 tasks"),
+        ("gapped:20/10", 17 << 22, "the kernel matrix of 8 windows with up to 1,.* k-mers each"),
+    ):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda n=n_bytes: n - 1)
+        with use_threads(1), pytest.raises(MemoryLimitError, match=rf"{what} would.*--features"):
+            MultiTaskSVC(features=KmerCounts(views)).fit(windows)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 17 << 16)
+    with use_threads(1):
+        MultiTaskSVC(features=KmerCounts("spectrum:4,hash:16")).fit(windows)
 
 
 def test_features_need_windows():

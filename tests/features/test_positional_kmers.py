@@ -207,7 +207,7 @@ def test_specs_survive_a_round_trip(spec):
         ("kmers:6-3/4", "at character 1: k must be from 1 to 20, the shortest first, got 6 to 3"),
         ("kmers:21/4", "k must be from 1 to 20"),
         ("kmers:3/0", "width must be at least 1 position, got 0"),
-        ("kmers:3/4=0", "weight must be a positive number, got 0"),
+        ("kmers:3/4=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
         ("kmers:3/4=1e", "could not convert string to float"),
         ("kmers:3/4@5..5", "a region must begin before it ends, got 5..5"),
         ("kmers:12/4", "must hold a k-mer of 12 bases of the view kmers:12/4"),
@@ -218,6 +218,26 @@ def test_specs_survive_a_round_trip(spec):
 def test_bad_specs_are_refused(spec, message):
     with pytest.raises(ValueError, match=message):
         PositionalKmers(spec).transform(["ACGTACGTAC"])
+
+
+def test_positions_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10**9)
+    with pytest.raises(MemoryLimitError, match="8 k-mer lengths in windows of 10,000,000"):
+        PositionalKmers("wd:8").layout(10_000_000)
+
+
+def test_hashed_bins_of_two_levels_are_never_the_same():
+    """A level has room for 65,536 numbers of bins; more would be those of the next level."""
+    windows = Windows.from_strings(["ACGT" * 16_384, "TTGA" * 16_384])
+    slots = PositionalKmers("kmers:1-2,hash:4").layout(windows.length).slots(is_hashed=True)
+    assert np.unique(slots.base).size == slots.base.size == 2 * 65_536 - 1
+    longer = Windows.from_strings(["ACGT" * 16_385])
+    with pytest.raises(
+        ValueError, match=r"must have at most 65,536 bins, got 65,540; use a shorter"
+    ):
+        PositionalKmers("kmers:1-2,hash:4").bind(longer)
+    assert PositionalKmers("kmers:1-2/2,hash:4").bind(longer).n_features == 16
+    assert PositionalKmers("kmers:1-2").bind(longer).n_features == 20 * 65_540
 
 
 @pytest.mark.parametrize("anchor", [-1, 10])

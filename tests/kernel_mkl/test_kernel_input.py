@@ -63,6 +63,7 @@ SEVERAL = "y must have two classes where there are tasks, got 3|Only binary clas
     [
         ({"X": NAN}, "Input X contains NaN"),
         ({"X": INFINITE}, "Input X contains infinity"),
+        ({"X": X * 1e200}, r"X must hold numbers of at most 1e\+20, got .*; scale them"),
         ({"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
         ({"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
         ({"y": np.where(NAMES == "b", 1.0, Y)}, "but task 'b' has 14 positive and 0 negative"),
@@ -85,6 +86,7 @@ def test_what_cannot_be_predicted(kind):
     for new, tasks, error, message in (
         (NAN, NAMES, ValueError, "Input X contains NaN"),
         (INFINITE, NAMES, ValueError, "Input X contains infinity"),
+        (-X * 1e200, NAMES, ValueError, r"X must hold numbers of at most 1e\+20, got"),
         (X, ["a", "b", "c"], ValueError, r"tasks must have one entry per example \(42\), got 3"),
         (X, "z", UnknownTaskError, "task 'z' is not in the model"),
         (X, None, UnknownTaskError, "tasks must be given: the model has several, a, b"),

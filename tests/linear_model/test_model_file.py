@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
-from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.exceptions import MemoryLimitError, ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.linear_model.weights_io import round_weights, step_of
 from tests.linear_model.cases import motif_windows
@@ -217,6 +217,27 @@ class TestModels:
             write_arrays(short, header, damaged)
             with pytest.raises(ModelFileError, match="W16z"):
                 MultiTaskModel.load(short)
+
+    def test_compressed_weights_are_not_larger_than_weights_can_be(self, tmp_path, monkeypatch):
+        """Zeros are compressed a thousand times; weights are ten times, and fit into memory."""
+        path = tmp_path / "m"
+        model = _model(WeightedDegree(degree=7), dtype="float32")
+        model.W = round_weights(model.W / np.abs(model.W).max(), 2.0**-5)
+        model.save(path)
+        header, arrays = read_arrays(path)
+        size = 2 * arrays["rows"].size * model.W.shape[1]
+        zeros = zlib.compress(bytes(size), 9)
+        assert len(zeros) < size / 300
+        write_arrays(path, header, arrays | {"W16z": np.frombuffer(zeros, dtype=np.uint8)})
+        monkeypatch.setattr("zlib.decompressobj", None)  # nothing is decompressed
+        with pytest.raises(ModelFileError, match="bytes, which are too few; "):
+            MultiTaskModel.load(path)
+        write_arrays(path, header, arrays)
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 4 * size - 1)
+        with pytest.raises(
+            MemoryLimitError, match=r"weights of .* features for \d tasks would take"
+        ):
+            MultiTaskModel.load(path)
 
 
 class TestDamage:

@@ -21,7 +21,7 @@ from Bio import Phylo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.simulation import default_tree, simulate, write_simulation
 from seqmtl.simulation.trees import drift_traits, read_organisms
 from tests.crashes import die_at_renames
@@ -510,3 +510,9 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space left"):
             write_simulation(made, out)
         assert list(tmp_path.rglob("*")) == before
+
+
+def test_genomes_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10**6)
+    with pytest.raises(MemoryLimitError, match="simulating 1,200,000 bases"):
+        simulate("(a:0.1,b:0.4);")

@@ -239,6 +239,25 @@ def test_few_windows_may_be_active(windows, store):
         train_stored(store, max_active=100, **options)
 
 
+def test_passes_are_those_over_all_windows(store):
+    """A tenth of the windows in memory may be visited ten times for a pass."""
+    settings = Settings(tol=1e-9, max_epochs=4, dtype="float64")
+    _, solution = train_stored(store, max_active=0, features=WeightedDegree(4), settings=settings)
+    assert solution.stopped_by == "max_epochs"
+    assert not solution.converged
+    assert 4 <= solution.work < 7
+    assert solution.work == solution.history[-1].work
+
+
+def test_a_gap_that_rounding_prevents_is_not_taken_for_a_lack_of_memory(store):
+    settings = Settings(tol=1e-11)
+    model, solution = train_stored(
+        store, max_active=0, features=WeightedDegree(4), settings=settings
+    )
+    assert solution.stopped_by == model.training["stopped_by"] == "rounding"
+    assert solution.gap < 1e-5
+
+
 def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
     many, options = twenty_organisms(windows)
     store = store_windows([many], str(tmp_path / "s"))
