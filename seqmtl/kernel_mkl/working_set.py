@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.kernel_mkl.svm import (
     Array,
     KernelSVM,
@@ -43,6 +44,7 @@ logger = logging.getLogger(__name__)
 _MIN_CHUNK = 2000  # examples of the first working set, and the fewest that may join it
 _BLOCK = 1 << 22  # kernel values at a time
 _MAX_ROUNDS = 100
+_COMPARED = 100  # examples with which all others are compared, to find copies
 
 
 def require_matrices(n_kernels: int, *sizes: int) -> None:
@@ -111,18 +113,20 @@ class ChunkedKernelSVM:
             alpha, f, self.y, self.C, theta, svm.q, has_intercept=self.has_intercept
         )
 
-    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
-        """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
-        weighted = weighted_task_kernels(theta, self.task_kernels)
-        weights = weighted[:, self.tasks, self.tasks]
-        diagonals = [kernel.diagonal(self.X) + self.constant for kernel in self.kernels]
+    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[NDArray[np.int64], Scorer]:
+        """Return the groups of copies, and a function (train, test) -> scores of test."""
+        rng = np.random.default_rng(0)
+        sample = self.X[np.sort(rng.permutation(self.y.size)[:_COMPARED])]
+        share = rng.random(sample.shape[0])
+        sums = np.sum([kernel(self.X, sample) @ share for kernel in self.kernels], axis=0)
+        norms = np.sum([kernel.diagonal(self.X) for kernel in self.kernels], axis=0)
 
         def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
             part = self._part(train)
             svm = part.solve(theta, tol)
             return self._scores(theta, part, test, svm.alpha) + svm.bias
 
-        return np.einsum("gi,gi->i", weights, np.array(diagonals)), score
+        return find_copies(sums, norms), score
 
     def _part(self, rows: NDArray[np.int64]) -> ChunkedKernelSVM:
         """Return the SVM on some examples."""
