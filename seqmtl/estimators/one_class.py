@@ -12,14 +12,13 @@ from sklearn.base import OutlierMixin
 from seqmtl._checks import is_number
 from seqmtl.estimators._base import (
     LinearEstimator,
-    feature_map,
+    features_for,
     score_examples,
     store_fit,
     task_names,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X, gather_examples
-from seqmtl.sequences.task_array import split_tasks
+from seqmtl.estimators._examples import check_X, gather_examples, plain_examples
 from seqmtl.training.fit import train
 
 
@@ -140,11 +139,11 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         share = self.contamination
         if not (is_number(share) and 0 < share <= 0.5):
             raise ValueError(f"contamination must be a number in (0, 0.5], got {share!r}")
-        X, tasks = split_tasks(X, tasks)
+        X, tasks = plain_examples(X, tasks)
         X = check_X(self, X, reset=True)
         examples = gather_examples(X, np.ones(X.shape[0]), tasks, None)
         settings = training_settings(self, X, kind="novelty", norm=self.norm, fit_intercept=False)
-        features = feature_map(self.features, X)
+        features = features_for(self.features, X)
         model, solution = train(
             examples, features=features, task_kernel=self.task_kernel, settings=settings
         )

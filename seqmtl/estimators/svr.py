@@ -12,13 +12,12 @@ from sklearn.metrics import r2_score
 
 from seqmtl.estimators._base import (
     LinearEstimator,
-    feature_map,
+    features_for,
     score_examples,
     store_fit,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X_y, gather_examples
-from seqmtl.sequences.task_array import split_tasks
+from seqmtl.estimators._examples import check_X_y, gather_examples, plain_examples
 from seqmtl.training.fit import train
 
 
@@ -135,7 +134,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
         ValueError
             If there are no targets, lengths differ, or numbers are NaN or infinite.
         """
-        X, tasks = split_tasks(X, tasks)
+        X, tasks = plain_examples(X, tasks, y)
         X, y = check_X_y(self, X, y, numeric=True)
         examples = gather_examples(X, y, tasks, sample_weight)
         settings = training_settings(
@@ -147,7 +146,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
             norm=self.norm,
             fit_intercept=self.fit_intercept,
         )
-        features = feature_map(self.features, X)
+        features = features_for(self.features, X)
         model, solution = train(
             examples, features=features, task_kernel=self.task_kernel, settings=settings
         )

@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.kernel_mkl.svm import (
     Array,
     KernelSVM,
     Scorer,
     SVMSolution,
+    number_copies,
     weighted_task_kernels,
 )
 from seqmtl.kernels import BaseKernel
@@ -44,7 +44,6 @@ logger = logging.getLogger(__name__)
 _MIN_CHUNK = 2000  # examples of the first working set, and the fewest that may join it
 _BLOCK = 1 << 22  # kernel values at a time
 _MAX_ROUNDS = 100
-_COMPARED = 100  # examples with which all others are compared, to find copies
 
 
 def require_matrices(n_kernels: int, *sizes: int) -> None:
@@ -115,18 +114,20 @@ class ChunkedKernelSVM:
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[NDArray[np.int64], Scorer]:
         """Return the groups of copies, and a function (train, test) -> scores of test."""
-        rng = np.random.default_rng(0)
-        sample = self.X[np.sort(rng.permutation(self.y.size)[:_COMPARED])]
-        share = rng.random(sample.shape[0])
-        sums = np.sum([kernel(self.X, sample) @ share for kernel in self.kernels], axis=0)
-        norms = np.sum([kernel.diagonal(self.X) for kernel in self.kernels], axis=0)
 
         def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
             part = self._part(train)
             svm = part.solve(theta, tol)
             return self._scores(theta, part, test, svm.alpha) + svm.bias
 
-        return find_copies(sums, norms), score
+        def times(v: Array) -> Array:
+            step = max(_BLOCK // v.size, 1)
+            blocks = [self.X[first : first + step] for first in range(0, v.size, step)]
+            parts = [sum(kernel(rows, self.X) for kernel in self.kernels) @ v for rows in blocks]
+            return np.concatenate(parts)
+
+        norms = np.sum([kernel.diagonal(self.X) for kernel in self.kernels], axis=0)
+        return number_copies(times, norms), score
 
     def _part(self, rows: NDArray[np.int64]) -> ChunkedKernelSVM:
         """Return the SVM on some examples."""

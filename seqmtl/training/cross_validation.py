@@ -296,7 +296,9 @@ def _distinct(
     rows = np.unique(copy_of, return_index=True)[1]
     order = np.lexsort((rows, norms[rows]))
     weight = np.bincount(copy_of, examples.weight).astype(np.float64)
-    return rows[order], weight[order], np.argsort(order)[copy_of], alike[rows[order]]
+    rows = rows[order]
+    first, number = np.unique(alike[rows], return_index=True, return_inverse=True)[1:]
+    return rows, weight[order], np.argsort(order)[copy_of], first[number]
 
 
 def draw_folds(
@@ -304,7 +306,8 @@ def draw_folds(
 ) -> NDArray[np.int64]:
     """Return the fold of every example; -1 if its class in its task would have no other.
 
-    Copies, which have one number in `alike`, share a fold whatever their tasks and labels.
+    Copies, which have one number in `alike`, share a fold whatever their tasks and labels. Others
+    are drawn in the order of these numbers.
     """
     folds = np.full(y.size, -1)
     cells = [
@@ -314,7 +317,7 @@ def draw_folds(
     ]
     for cell in cells:
         first = np.unique(alike[cell], return_index=True)[1]
-        rows = rng.permutation(cell[np.sort(first)])
+        rows = rng.permutation(cell[first])
         if rows.size > 1:
             folds[rows] = (np.arange(rows.size) + rng.integers(_FOLDS)) % _FOLDS
     _, first, number = np.unique(alike, return_index=True, return_inverse=True)

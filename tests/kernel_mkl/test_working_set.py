@@ -61,7 +61,7 @@ def test_estimators_choose_by_the_memory(monkeypatch, caplog):
     kernel = TaskKernel("st", [[1.0, 0.4], [0.4, 1.0]])
     estimators = (
         MultiTaskKernelSVC(RBF(0.5), task_kernel=kernel, tol=1e-6),
-        KernelMKLClassifier([Linear(), RBF(0.5)], task_kernels=kernel, tol=1e-4),
+        KernelMKLClassifier([Linear(), RBF(0.5)], task_kernel=kernel, tol=1e-4),
     )
     expected = [each.fit(X, y, names).decision_function(X, names) for each in estimators]
     probability = estimators[0].predict_proba(X, names)
