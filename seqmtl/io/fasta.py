@@ -320,7 +320,6 @@ def read_fasta_windows(
     names, labels, organisms = list[str](), list[int](), list[str | None]()
     codes = bytearray()
     first = None
-    records = set[int]()
     sites = list[int | None]()
     lengths = list[int]()
     for header, sequence in _records(path):
@@ -358,10 +357,8 @@ def read_fasta_windows(
                 name=name,
             )
         names.append(name)
-        records.add(hash((name, sequence.tobytes())))
         labels.append(0 if label is None else column.parse(label, header.line))
         organisms.append(organism or values.get("organism"))
-    _warn_of_copies(len(names) - len(records), len(names), source_name(path))
     task_names, task_ids = _tasks(organisms, names)
     length = window if window and pad else max(lengths)
     longest = f"{source_name(path)}, record {names[int(np.argmax(lengths))]!r}"
@@ -410,17 +407,6 @@ def _refuse_site(
         f"the site must be {rule}, got {got}; correct the headers, or take another window",
         name=name,
     )
-
-
-def _warn_of_copies(n_copies: int, n: int, source: str) -> None:
-    if n_copies:
-        logger.warning(
-            "%s: %d of %d records have the name and the sequence of an earlier one; was a file "
-            "joined with itself? Remove them",
-            source,
-            n_copies,
-            n,
-        )
 
 
 def _check_length(
