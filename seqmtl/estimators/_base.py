@@ -137,7 +137,7 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         y : array_like, shape (n,)
             Classes, two of them. Optional for windows with labels.
         tasks : sequence of str, shape (n,), optional
@@ -176,7 +176,7 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.

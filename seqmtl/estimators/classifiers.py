@@ -30,8 +30,8 @@ class MultiTaskSVC(MultiTaskClassifier):
 
     Parameters
     ----------
-    features : FeatureDefinition, optional
-        Feature map. Default: ``PositionalKmers()`` for
+    features : FeatureDefinition or str, optional
+        Feature map, or its description, such as "wd:5". Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
@@ -132,9 +132,10 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
 
     Parameters
     ----------
-    features : FeatureDefinition, optional
-        Feature map; its ``reweighted()``, if any, are tried as well. Default:
-        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
+    features : FeatureDefinition or str, optional
+        Feature map, or its description, such as "wd:5"; its ``reweighted()``, if any, are tried as
+        well. Default: ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for
+        matrices.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
         is in the order of the sorted task names. It is tried along with treating all tasks as
@@ -240,9 +241,9 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
 
     Parameters
     ----------
-    features : FeatureDefinition or list of FeatureDefinition, optional
-        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, the identity for matrices.
+    features : FeatureDefinition, str, or list of them, optional
+        Feature map, or its description, such as "wd:5", or a list of them, one per view. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel or list, optional
         Similarities to choose from, each with one or more matrices, or "individual", "union",
         "easy"; see :meth:`~seqmtl.TaskKernel.hierarchical`, :meth:`~seqmtl.TaskKernel.smooth`,

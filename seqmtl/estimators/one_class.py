@@ -33,9 +33,9 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
 
     Parameters
     ----------
-    features : FeatureDefinition or list of FeatureDefinition, optional
-        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, the identity for matrices.
+    features : FeatureDefinition, str, or list of them, optional
+        Feature map, or its description, such as "wd:5", or a list of them, one per view. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
         order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
@@ -121,7 +121,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         y : ignored
             Present for compatibility with scikit-learn.
         tasks : sequence of str, shape (n,), optional
@@ -166,7 +166,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.
