@@ -26,6 +26,7 @@ _MATRIX: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": np.float64,
 }
+_LARGEST = 1e100
 
 
 def plain_examples(X: Any, tasks: Any, y: Any = None) -> tuple[Any, Any]:
@@ -140,7 +141,7 @@ def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:  # noqa: N
     """Return validated examples; with `reset`, set the estimator's number of features."""
     X = as_windows(X, feature_map(estimator.features) if reset else estimator.model_.features)
     if not isinstance(X, Windows):
-        return validate_data(estimator, X, reset=reset, **_MATRIX)
+        return refuse_huge(validate_data(estimator, X, reset=reset, **_MATRIX))
     if reset:
         estimator.n_features_in_ = X.length
     return X
@@ -154,10 +155,8 @@ def check_X_y(  # noqa: N802
     if numeric and y is not None:
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if not isinstance(X, Windows):
-        checked: tuple[Any, NDArray[Any]] = validate_data(
-            estimator, X, y, y_numeric=numeric, **_MATRIX
-        )
-        return checked
+        X, y = validate_data(estimator, X, y, y_numeric=numeric, **_MATRIX)
+        return refuse_huge(X), np.asarray(y)
     if y is None:
         raise ValueError("y must be given: sequences and windows carry no targets")
     y = np.asarray(y)
@@ -165,6 +164,18 @@ def check_X_y(  # noqa: N802
         raise ValueError(f"y must have one label per window ({len(X)}), got {y.shape}")
     estimator.n_features_in_ = X.length
     return X, y
+
+
+def refuse_huge(X: Any) -> Any:
+    """Return numbers as they are; raise ValueError if sums of their squares may be infinite."""
+    values = X.data if hasattr(X, "tocsr") else X
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X must hold numbers of at most {_LARGEST:g} in size, got {largest:g}; scale the "
+            "features"
+        )
+    return X
 
 
 def gather_examples(X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:

@@ -21,6 +21,7 @@ from seqmtl.estimators._examples import (
     as_texts,
     classification_examples,
     plain_examples,
+    refuse_huge,
     signed_class_weight,
 )
 from seqmtl.kernel_mkl.descent import KernelSolution, descend
@@ -196,6 +197,7 @@ def check_X_y(estimator: KernelClassifier, X: Any, y: Any) -> tuple[Any, NDArray
     texts = as_texts(X)
     if texts is None:
         X, y = validate_data(estimator, X, y, dtype=np.float64)
+        refuse_huge(X)
         if len(X) > 1 and (X == X[0]).all():
             raise ValueError(
                 f"X must have features that vary, but all {len(X)} examples are the same"
@@ -220,7 +222,9 @@ def check_X(estimator: KernelClassifier, X: Any) -> Any:  # noqa: N802
     if isinstance(X, Windows):
         return X
     texts = as_texts(X)
-    return validate_data(estimator, X, dtype=float, reset=False) if texts is None else texts
+    if texts is None:
+        return refuse_huge(validate_data(estimator, X, dtype=float, reset=False))
+    return texts
 
 
 def example_costs(estimator: KernelClassifier, examples: Examples) -> Array:

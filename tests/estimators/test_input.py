@@ -199,6 +199,14 @@ def test_targets_are_numbers():
 
 
 @every
+def test_numbers_whose_squares_are_infinite_are_refused(kind):
+    model, huge = fit(kind(), X, Y, TASKS), X * 1e200
+    for call in (lambda: fit(kind(), huge, Y, TASKS), lambda: model.predict(-huge, tasks=TASKS)):
+        with pytest.raises(ValueError, match=r"numbers of at most 1e\+100 in size, got .*; scale"):
+            call()
+
+
+@every
 def test_a_frame_keeps_the_names_of_its_columns(kind):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("uvwx"))
