@@ -22,7 +22,7 @@ def main() -> None:
         windows = read_windows(f"{folder}/windows.tsv.gz", window=141, split="train")
         clades = TaskKernel.hierarchical(f"{folder}/tree.nwk", windows.task_names)
     views = [WeightedDegree(degree=6), Spectrum(k=4, begin=0, end=70), Spectrum(k=4, begin=70)]
-    mkl = MultiTaskMKLClassifier(features=views, task_kernels=clades, norm=2.0).fit(windows)
+    mkl = MultiTaskMKLClassifier(features=views, task_kernel=clades, norm=2.0).fit(windows)
     for view in dict.fromkeys(kernel["view"] for kernel in mkl.kernel_weights_):
         weights = [kernel for kernel in mkl.kernel_weights_ if kernel["view"] == view]
         columns = ([kernel[key] for kernel in weights] for key in ("label", "tasks", "weight"))

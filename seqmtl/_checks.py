@@ -41,6 +41,18 @@ def is_finite_number(value: Any) -> bool:
         return False
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Check that a value is True or False, or 1 or 0.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if str(value) not in ("True", "False", "1", "0"):
+        refuse(name, "True or False", value, "")
+
+
 def check_number(
     name: str,
     value: Any,

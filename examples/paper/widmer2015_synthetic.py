@@ -96,7 +96,7 @@ def methods(names: Sequence[str], has_unit_trace: bool) -> dict[str, Any]:
         "vanilla MTL": MultiTaskSVC(task_kernel=groups, **common),
     }
     for p in NORMS:
-        mkl = MultiTaskMKLClassifier(task_kernels=groups, norm=p, **common)
+        mkl = MultiTaskMKLClassifier(task_kernel=groups, norm=p, **common)
         found[f"MT-MKL p={p}"] = mkl
     return found
 

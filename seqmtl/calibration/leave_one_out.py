@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.dcd import Solution
-from seqmtl.core.problem import kernel_diagonal
 from seqmtl.core.rows import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.sequences.examples import Examples
@@ -25,10 +24,11 @@ def left_out_scores(
     upper: NDArray[np.float64],
     bias_scale: float,
 ) -> tuple[NDArray[np.float64], float]:
-    """Approximate the score of every example by a model trained without it.
+    """Approximate the score of every example by a model trained without it and its copies.
 
     Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
-    Chapelle 2000). Copies of an example share its alpha equally.
+    Chapelle 2000). Its copies are left out with it, whatever their tasks and labels, as they tell
+    as much about its label as itself.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def left_out_scores(
     K : ndarray, shape (G, T, T)
         Task kernel of every view.
     solution : Solution
-        Dual variables and margins.
+        Weights, dual variables and margins.
     upper : ndarray of float64, shape (n,)
         Upper bound of every dual variable.
     bias_scale : float
@@ -51,11 +51,9 @@ def left_out_scores(
     share : float
         S_i^2 as a share of the kernel of an example with itself.
     """
-    y, task_ids, views = examples.y, examples.ids, rows.views
-    scores, norms = y * solution.margins, rows.squared_norms()
-    copy_of = find_copies(scores, norms, y)
+    task_ids, views = examples.ids, rows.views
+    copy_of = find_alike(rows, solution.W)
     alpha = np.bincount(copy_of, solution.alpha)
-    n_copies = np.bincount(copy_of, examples.weight)
     one_of_each = np.unique(copy_of, return_index=True)[1]
 
     def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
@@ -66,8 +64,50 @@ def left_out_scores(
     share = span_share(
         kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
     )
-    diagonal = kernel_diagonal(rows, task_ids, K, bias_scale)
-    return scores - y * share * diagonal * (alpha / n_copies)[copy_of], share
+    parts = parts_of_copies(rows, task_ids, examples.y * solution.alpha, copy_of, K, bias_scale)
+    return examples.y * solution.margins - share * parts, share
+
+
+def parts_of_copies(
+    rows: Rows,
+    task_ids: NDArray[Any],
+    dual_coef: NDArray[np.float64],
+    copy_of: NDArray[np.int64],
+    K: NDArray[np.float64],
+    bias_scale: float,
+) -> NDArray[np.float64]:
+    """Return what an example and its copies add to its score, sum_j alpha_j y_j k(x_i, x_j).
+
+    Parameters
+    ----------
+    rows : Rows
+        Examples, n of them.
+    task_ids : ndarray of int, shape (n,)
+        Their tasks.
+    dual_coef : ndarray of float64, shape (n,)
+        alpha_i y_i.
+    copy_of : ndarray of int64, shape (n,)
+        Group of copies of every example, see :func:`find_copies`.
+    K : ndarray, shape (G, T, T)
+        Task kernel of every view.
+    bias_scale : float
+        Value of the constant feature.
+    """
+    T, total = K.shape[1], np.zeros(task_ids.size)
+    # copies of one task are one; the others follow each other
+    pairs, number = np.unique(copy_of * T + task_ids, return_inverse=True)
+    group, task = np.divmod(pairs, T)
+    sums = np.bincount(number, dual_coef)
+    for view, K_g in zip(rows.views, K, strict=True):
+        part = K_g[task, task] * sums
+        for shift in range(1, T):
+            i = np.flatnonzero(group[shift:] == group[:-shift])
+            if not i.size:
+                break
+            part[i] += K_g[task[i], task[i + shift]] * sums[i + shift]
+            part[i + shift] += K_g[task[i], task[i + shift]] * sums[i]
+        total += part[number] * (view.rows.squared_norms() + bias_scale**2)
+    return total
 
 
 def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[np.int64]) -> float:
@@ -107,10 +147,24 @@ def _mean_share(G: NDArray[Any]) -> float:
     return float(np.mean(1.0 / (np.diagonal(inverse) * diagonal)))
 
 
-def find_copies(
-    scores: NDArray[np.float64], norms: NDArray[np.float64], y: NDArray[Any]
-) -> NDArray[np.int64]:
-    """Assign numbers to the distinct examples; copies have the same score, squared norm and label.
+def find_alike(rows: Rows, W: Any = None) -> NDArray[np.int64]:
+    """Assign numbers to the distinct rows, whatever their tasks and labels.
+
+    Copies have the same squared norm, and the same score by a random mixture of the weights W of
+    the tasks that were trained on them, or by random weights.
+    """
+    rng = np.random.default_rng(0)
+    if W is None:
+        mixture = rng.random(rows.n_features, dtype=np.float32)
+    else:
+        tables = getattr(W, "tables", [W])
+        mixture = np.sum([V @ rng.random(V.shape[1]).astype(V.dtype) for V in tables], axis=0)
+    scores = rows.scores(mixture[:, np.newaxis], np.zeros(rows.n_rows, dtype=np.int16))
+    return find_copies(scores, rows.squared_norms())
+
+
+def find_copies(scores: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Assign numbers to the distinct examples; copies have the same score and squared norm.
 
     Returns
     -------
@@ -121,13 +175,12 @@ def find_copies(
     order = np.argsort(rounded)
     is_same = np.diff(rounded[order]) == 0
     is_tied = np.append(is_same, False) | np.append(False, is_same)
-    tied = order[is_tied]  # few, so that they can be sorted by all keys
-    keys = (np.asarray(y)[tied], _rounded(norms)[tied], rounded[tied])
-    ranks = np.lexsort(keys)
+    tied = order[is_tied]  # few, so that they can be sorted by both keys
+    norms = _rounded(norms)[tied]
+    ranks = np.lexsort((norms, rounded[tied]))
     order[is_tied] = tied[ranks]
     is_new = np.append(False, ~is_same)
-    for key in keys[:2]:
-        is_new[np.flatnonzero(is_tied)[1:]] |= np.diff(key[ranks]) != 0
+    is_new[np.flatnonzero(is_tied)[1:]] |= np.diff(norms[ranks]) != 0
     group = np.empty(scores.size, dtype=np.int64)
     group[order] = np.cumsum(is_new)
     return group

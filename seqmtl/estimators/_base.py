@@ -18,16 +18,16 @@ from seqmtl.core.dcd import Solution
 from seqmtl.estimators._examples import (
     check_X,
     classification_examples,
+    feature_map,
+    plain_examples,
     seed_of,
     signed_class_weight,
     with_signs,
 )
-from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.sequences.task_array import split_tasks
 from seqmtl.training.settings import Settings
 
 
@@ -62,13 +62,11 @@ def training_settings(estimator: Any, data: Any, **options: Any) -> Settings:
     )
 
 
-def feature_map(features: Any, data: Any) -> Any:
+def features_for(features: Any, data: Any) -> Any:
     """Return the feature map of an estimator; None stands for the default of windows."""
-    if isinstance(features, (list, tuple)):
-        return JointFeatures(list(features))
-    if features is None and not isinstance(data, Windows):
-        return Numeric()
-    return features
+    features = feature_map(features)
+    is_plain = not isinstance(data, Windows)
+    return Numeric() if features is None and is_plain else features
 
 
 def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None:
@@ -99,14 +97,14 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
 def score_examples(estimator: Any, X: Any, tasks: Any) -> NDArray[np.float64]:
     """Return f(x) of every example."""
     check_is_fitted(estimator)
-    X, tasks = split_tasks(X, tasks)
+    X, tasks = plain_examples(X, tasks)
     X = check_X(estimator, X, reset=False)
     return estimator.model_.decision_function(X, _tasks_of_windows(estimator, X, tasks))
 
 
 def task_names(estimator: Any, X: Any, tasks: Any, n: int) -> list[str]:
     """Return the task of each of n scored examples."""
-    X, tasks = split_tasks(X, tasks)
+    X, tasks = plain_examples(X, tasks)
     names = _tasks_of_windows(estimator, X, tasks)
     if names is None:
         names = X.tasks if isinstance(X, Windows) else estimator.tasks_[0]
@@ -144,7 +142,7 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         y : array_like, shape (n,)
             Classes, two of them. Optional for windows with labels.
         tasks : sequence of str, shape (n,), optional
@@ -183,7 +181,7 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.

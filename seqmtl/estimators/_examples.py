@@ -15,10 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from seqmtl._names import check_distinct
+from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.joint import JointFeatures, parse_features
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.sequences.task_array import split_tasks
-from seqmtl.sequences.windows import name_table
+from seqmtl.sequences.task_array import refuse_masked, refuse_other_tasks, split_tasks
+from seqmtl.sequences.windows import UNNAMED, name_table
 
 _LARGEST = 1e20  # of the numbers of examples; a plain choice
 _MATRIX: dict[str, Any] = {
@@ -27,8 +29,53 @@ _MATRIX: dict[str, Any] = {
 }
 
 
-def as_windows(X: Any) -> Any:
+def plain_examples(X: Any, tasks: Any, y: Any = None) -> tuple[Any, Any]:
+    """Return examples without their tasks if they are a TaskArray, and the tasks that are given.
+
+    Raises
+    ------
+    ValueError
+        If the examples have other tasks, or values are masked, also of the targets `y`.
+    """
+    X, tasks = split_tasks(X, tasks)
+    refuse_masked("y", y)
+    if isinstance(X, Windows) and X.task_names != (UNNAMED,):
+        refuse_other_tasks(X.tasks, tasks)
+    return X, tasks
+
+
+def feature_map(features: Any) -> Any:
+    """Return the feature map of an estimator, of several its views, or None.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a feature map nor the description of one.
+    """
+    if features is None:
+        return None
+    if isinstance(features, (list, tuple)):
+        maps = [feature_map(view) for view in features]
+        if not maps or None in maps:
+            raise ValueError(
+                f"features must be a feature map or a list of them, got {features!r}; give at "
+                "least one"
+            )
+        return JointFeatures(maps)
+    if isinstance(features, str):
+        return parse_features(features)
+    if not isinstance(features, FeatureDefinition):
+        raise ValueError(
+            "features must be a feature map, its description such as 'wd:5', or a list of them, "
+            f"got {features!r}"
+        )
+    return features
+
+
+def as_windows(X: Any, features: FeatureDefinition | None) -> Any:
     """Return sequences as windows, and other examples as they are.
+
+    The sequences are padded to one length if no feature needs positions.
 
     Raises
     ------
@@ -39,10 +86,12 @@ def as_windows(X: Any) -> Any:
         raise ValueError(
             f"X must be Windows, sequences or numbers, got a path; use read_windows({str(X)!r})"
         )
-    if np.ma.is_masked(X):
-        raise ValueError("X must have no masked numbers; fill them in or leave the examples out")
     texts = as_texts(X)
-    return X if texts is None else Windows.from_strings(texts.tolist())
+    if texts is None:
+        return X
+    return Windows.from_strings(
+        texts.tolist(), pad=features is not None and features.is_position_free
+    )
 
 
 def as_texts(X: Any) -> NDArray[Any] | None:
@@ -51,8 +100,9 @@ def as_texts(X: Any) -> NDArray[Any] | None:
     Raises
     ------
     ValueError
-        If the first is a text, but not all are.
+        If the first is a text, but not all are, or values are masked.
     """
+    refuse_masked("X", X)
     if isinstance(X, Windows) or hasattr(X, "tocsr"):
         return None
     if isinstance(X, (list, tuple)):
@@ -63,7 +113,7 @@ def as_texts(X: Any) -> NDArray[Any] | None:
             return None
     elif not hasattr(X, "__array__"):
         return None
-    texts = np.asarray(X)
+    texts = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
     if texts.dtype.kind not in "OSTU" or texts.shape not in {(texts.size,), (texts.size, 1)}:
         return None
     column = texts.reshape(-1).astype(object)
@@ -79,11 +129,12 @@ def as_texts(X: Any) -> NDArray[Any] | None:
 
 
 def _is_number(text: Any) -> bool:
+    """Return whether a text is a number in digits; NAN is a sequence, too."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return not text.strip().isalpha()
 
 
 def check_sizes(numbers: Any, name: str = "X") -> Any:
@@ -106,7 +157,7 @@ def check_sizes(numbers: Any, name: str = "X") -> Any:
 
 def check_X(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:  # noqa: N802
     """Return validated examples; with `reset`, set the estimator's number of features."""
-    X = as_windows(X)
+    X = as_windows(X, feature_map(estimator.features) if reset else estimator.model_.features)
     if not isinstance(X, Windows):
         return check_sizes(validate_data(estimator, X, reset=reset, **_MATRIX))
     if reset:
@@ -118,13 +169,14 @@ def check_X_y(  # noqa: N802
     estimator: BaseEstimator, X: Any, y: Any, *, numeric: bool = False
 ) -> tuple[Any, NDArray[Any]]:
     """Return validated examples and targets, as float64 if `numeric`."""
-    X = as_windows(X)
+    X = as_windows(X, feature_map(getattr(estimator, "features", None)))
+    if numeric and y is not None:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if not isinstance(X, Windows):
         X, y = validate_data(estimator, X, y, y_numeric=numeric, **_MATRIX)
-        return check_sizes(X), check_sizes(y.astype(np.float64, copy=False), "y") if numeric else y
+        return check_sizes(X), check_sizes(np.asarray(y), "y") if numeric else np.asarray(y)
     if y is None:
         raise ValueError("y must be given: sequences and windows carry no targets")
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
     y = check_sizes(np.asarray(y), "y") if numeric else np.asarray(y)
     if y.shape != (len(X),):
         raise ValueError(f"y must have one label per window ({len(X)}), got {y.shape}")
@@ -137,6 +189,7 @@ def gather_examples(X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> 
     names, ids = _number_tasks(X, tasks)
     if sample_weight is None:
         return Examples(X, y, ids, names)
+    refuse_masked("sample_weight", sample_weight)
     weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
     used = np.flatnonzero(weight)
     return Examples(X[used], y[used], ids[used], names, weight[used])
@@ -162,7 +215,7 @@ def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16
 
 
 def _checked_names(tasks: Any) -> list[Any]:
-    """Raise ValueError for missing tasks, as None and NaN would otherwise be tasks."""
+    """Raise ValueError for missing tasks, as None, NaN and '' would otherwise be tasks."""
     names = list(tasks)
     missing = next((i for i, name in enumerate(names) if _is_missing(name)), None)
     if missing is not None:
@@ -174,9 +227,9 @@ def _checked_names(tasks: Any) -> list[Any]:
 
 
 def _is_missing(name: Any) -> bool:
-    """Return whether a name is None, NaN, or the NA of pandas, which is not even a truth value."""
+    """Return whether a name is None, '', NaN, or the NA of pandas, which has no truth value."""
     try:
-        return name is None or bool(name != name)
+        return name is None or name == "" or bool(name != name)
     except TypeError:
         return True
 
@@ -197,7 +250,7 @@ def classification_examples(
         If X, y, tasks or weights are invalid, or the number of classes is not 2, nor above it for
         an estimator of several classes.
     """
-    X, tasks = split_tasks(X, tasks)
+    X, tasks = plain_examples(X, tasks, y)
     if y is None and isinstance(X, Windows):
         y = X.labels
     X, y = check(estimator, X, y)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl._checks import check_number
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.dcd import Solution, WarmStart
-from seqmtl.estimators._base import MultiTaskClassifier, feature_map
+from seqmtl.estimators._base import MultiTaskClassifier, features_for
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
@@ -29,8 +30,8 @@ class MultiTaskSVC(MultiTaskClassifier):
 
     Parameters
     ----------
-    features : FeatureDefinition, optional
-        Feature map. Default: ``PositionalKmers()`` for
+    features : FeatureDefinition or str, optional
+        Feature map, or its description, such as "wd:5". Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
@@ -108,7 +109,7 @@ class MultiTaskSVC(MultiTaskClassifier):
             alpha = np.zeros(n)
             alpha[: last.size] = last * (self.C / self._C)
             start = WarmStart(alpha)
-        features = feature_map(self.features, examples.data)
+        features = features_for(self.features, examples.data)
         trained = train(
             examples,
             features=features,
@@ -131,9 +132,10 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
 
     Parameters
     ----------
-    features : FeatureDefinition, optional
-        Feature map; its ``reweighted()``, if any, are tried as well. Default:
-        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
+    features : FeatureDefinition or str, optional
+        Feature map, or its description, such as "wd:5"; its ``reweighted()``, if any, are tried as
+        well. Default: ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for
+        matrices.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
         is in the order of the sorted task names. It is tried along with treating all tasks as
@@ -210,11 +212,16 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
         names = examples.names
         relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
-        costs = tuple(sorted(float(cost) for cost in self.costs))
+        is_list = hasattr(self.costs, "__iter__") and not isinstance(self.costs, str)
+        costs = [*self.costs] if is_list else []
         if not costs:
-            raise ValueError("costs must hold at least one cost to choose from, got none")
-        space = SearchSpace.of_sharing(names, relation, costs)
-        features = feature_map(self.features, examples.data)
+            raise ValueError(
+                f"costs must hold at least one cost to choose from, got {self.costs!r}"
+            )
+        for cost in costs:
+            check_number("costs", cost)
+        space = SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
+        features = features_for(self.features, examples.data)
         model, solution = train_with_few(examples, space, features=features, settings=settings)
         self.selection_: dict[str, Any] = model.training["selection"]
         self.C_: float = model.training["settings"]["C"]
@@ -234,10 +241,10 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
 
     Parameters
     ----------
-    features : FeatureDefinition or list of FeatureDefinition, optional
-        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernels : TaskKernel or list, optional
+    features : FeatureDefinition, str, or list of them, optional
+        Feature map, or its description, such as "wd:5", or a list of them, one per view. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
+    task_kernel : TaskKernel or list, optional
         Similarities to choose from, each with one or more matrices, or "individual", "union",
         "easy"; see :meth:`~seqmtl.TaskKernel.hierarchical`, :meth:`~seqmtl.TaskKernel.smooth`,
         :meth:`~seqmtl.TaskKernel.multigraph`. Every view is combined with every matrix.
@@ -283,7 +290,7 @@ n_features_in_
     """
 
     features: Any = None
-    task_kernels: Any = None
+    task_kernel: Any = None
     norm: float = 2.0
     C: float = 1.0
     _: KW_ONLY
@@ -303,7 +310,7 @@ n_features_in_
             )
         return train(
             examples,
-            features=feature_map(self.features, examples.data),
-            task_kernel=self.task_kernels,
+            features=features_for(self.features, examples.data),
+            task_kernel=self.task_kernel,
             settings=replace(settings, norm=self.norm),
         )

@@ -12,14 +12,13 @@ from sklearn.base import OutlierMixin
 from seqmtl._checks import is_number
 from seqmtl.estimators._base import (
     LinearEstimator,
-    feature_map,
+    features_for,
     score_examples,
     store_fit,
     task_names,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X, gather_examples
-from seqmtl.sequences.task_array import split_tasks
+from seqmtl.estimators._examples import check_X, gather_examples, plain_examples
 from seqmtl.training.fit import train
 
 
@@ -34,9 +33,9 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
 
     Parameters
     ----------
-    features : FeatureDefinition or list of FeatureDefinition, optional
-        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, the identity for matrices.
+    features : FeatureDefinition, str, or list of them, optional
+        Feature map, or its description, such as "wd:5", or a list of them, one per view. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
         order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
@@ -122,7 +121,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         y : ignored
             Present for compatibility with scikit-learn.
         tasks : sequence of str, shape (n,), optional
@@ -140,11 +139,11 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         share = self.contamination
         if not (is_number(share) and 0 < share <= 0.5):
             raise ValueError(f"contamination must be a number in (0, 0.5], got {share!r}")
-        X, tasks = split_tasks(X, tasks)
+        X, tasks = plain_examples(X, tasks)
         X = check_X(self, X, reset=True)
         examples = gather_examples(X, np.ones(X.shape[0]), tasks, None)
         settings = training_settings(self, X, kind="novelty", norm=self.norm, fit_intercept=False)
-        features = feature_map(self.features, X)
+        features = features_for(self.features, X)
         model, solution = train(
             examples, features=features, task_kernel=self.task_kernel, settings=settings
         )
@@ -167,7 +166,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.

@@ -12,13 +12,12 @@ from sklearn.metrics import r2_score
 
 from seqmtl.estimators._base import (
     LinearEstimator,
-    feature_map,
+    features_for,
     score_examples,
     store_fit,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X_y, gather_examples
-from seqmtl.sequences.task_array import split_tasks
+from seqmtl.estimators._examples import check_X_y, gather_examples, plain_examples
 from seqmtl.training.fit import train
 
 
@@ -34,9 +33,9 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
 
     Parameters
     ----------
-    features : FeatureDefinition or list of FeatureDefinition, optional
-        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, the identity for matrices.
+    features : FeatureDefinition, str, or list of them, optional
+        Feature map, or its description, such as "wd:5", or a list of them, one per view. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
         order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
@@ -118,7 +117,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         y : array_like, shape (n,)
             Targets.
         tasks : sequence of str, shape (n,), optional
@@ -135,7 +134,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
         ValueError
             If there are no targets, lengths differ, or numbers are NaN or infinite.
         """
-        X, tasks = split_tasks(X, tasks)
+        X, tasks = plain_examples(X, tasks, y)
         X, y = check_X_y(self, X, y, numeric=True)
         examples = gather_examples(X, y, tasks, sample_weight)
         settings = training_settings(
@@ -147,7 +146,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
             norm=self.norm,
             fit_intercept=self.fit_intercept,
         )
-        features = feature_map(self.features, X)
+        features = features_for(self.features, X)
         model, solution = train(
             examples, features=features, task_kernel=self.task_kernel, settings=settings
         )
@@ -160,7 +159,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences of equal length.
+            Examples; strings are sequences, of one length unless no feature needs positions.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.

@@ -354,7 +354,6 @@ def read_fasta_windows(
     organisms, splits = list[str | None](), list[str | None]()
     codes = bytearray()
     first = None
-    records = set[int]()
     sites = list[int | None]()
     lengths = list[int]()
     for header, sequence, name, values in _records_of(path, split, organism, splits):
@@ -384,10 +383,8 @@ def read_fasta_windows(
         codes += cut_window(sequence, start, length)
         lengths.append(length)
         names.append(name)
-        records.add(hash((name, sequence.tobytes())))
         labels.append(_label_of(values, column, header, name, is_required=require_labels))
         organisms.append(organism or _name_in(values, "organism", header, name))
-    _warn_of_copies(len(names) - len(records), len(names), source_name(path))
     task_names, task_ids = _tasks(organisms, names)
     split_names, split_ids = ([], None) if None in splits else name_table(splits)
     length = window if window and pad else max(lengths)
@@ -508,17 +505,6 @@ def _refuse_site(
         f"the site must be {rule}, got {got}; correct the headers, or take another window",
         name=name,
     )
-
-
-def _warn_of_copies(n_copies: int, n: int, source: str) -> None:
-    if n_copies:
-        logger.warning(
-            "%s: %d of %d records have the name and the sequence of an earlier one; was a file "
-            "joined with itself? Remove them",
-            source,
-            n_copies,
-            n,
-        )
 
 
 def _check_length(

@@ -316,7 +316,7 @@ def _once(peaks: Peaks, window: int | None) -> Peaks:
 def draw_negatives(
     peaks: Peaks, genome: Genome, seed: int, others: list[Peaks] | None = None
 ) -> Peaks:
-    """Draw a window like each, see :func:`seqmtl.sequences.background.draw_background`.
+    """Draw a window like each and off all, see :func:`seqmtl.sequences.background.draw_background`.
 
     What windows have beyond the end of their contig is N in those that are drawn, too. Those for
     which there is none are counted in a warning.
@@ -338,7 +338,9 @@ def draw_negatives(
         If there is none for any.
     """
     starts = genome.starts[peaks.contigs] + peaks.begins
-    avoided = np.concatenate([each.covered(genome) for each in (peaks, *(others or ()))])
+    # only the windows, so that negatives are the same for summits as for the intervals around them
+    windows = np.column_stack([starts, starts + peaks.lengths])
+    avoided = np.concatenate([windows, *(each.covered(genome) for each in others or ())])
     rng = np.random.default_rng(seed)
     drawn = draw_background(genome, starts, peaks.lengths, merge_intervals(avoided), rng)
     is_drawn = drawn >= 0

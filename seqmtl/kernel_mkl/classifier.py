@@ -14,13 +14,14 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from seqmtl._checks import check_integer, check_number
+from seqmtl._checks import check_flag, check_integer, check_number
 from seqmtl._surroundings import usual_floats
 from seqmtl.estimators import _examples
 from seqmtl.estimators._examples import (
     as_texts,
     check_sizes,
     classification_examples,
+    plain_examples,
     signed_class_weight,
 )
 from seqmtl.kernel_mkl.descent import KernelSolution, descend
@@ -29,7 +30,6 @@ from seqmtl.kernel_mkl.rules import WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.sequences.task_array import split_tasks
 from seqmtl.training.settings import class_factors
 
 Array = NDArray[np.float64]
@@ -139,7 +139,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
             If the model was not trained on a task.
         """
         check_is_fitted(self)
-        X, tasks = split_tasks(X, tasks)
+        X, tasks = plain_examples(X, tasks)
         return self.model_.decision_function(check_X(self, X), tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
@@ -156,7 +156,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         are those of :meth:`decision_function`.
         """
         check_is_fitted(self)
-        X, tasks = split_tasks(X, tasks)
+        X, tasks = plain_examples(X, tasks)
         return self.model_.predict_proba(check_X(self, X), tasks)
 
     def score(
@@ -172,6 +172,8 @@ def checked_rule(estimator: KernelClassifier) -> WeightRule:
     check_number("tol", estimator.tol)
     if hasattr(estimator, "max_iter"):
         check_integer("max_iter", estimator.max_iter, 1)
+    if hasattr(estimator, "fit_intercept"):
+        check_flag("fit_intercept", estimator.fit_intercept)
     return estimator._rule()
 
 
@@ -228,12 +230,8 @@ def check_X(estimator: KernelClassifier, X: Any) -> Any:  # noqa: N802
 def example_costs(estimator: KernelClassifier, examples: Examples) -> Array:
     """Return the cost C_i of every example with label -1 or +1."""
     weight = signed_class_weight(estimator.class_weight, estimator.classes_)
-    cost = estimator.C * class_factors(examples.y, weight)
-    if not (np.isfinite(cost) & (cost > 0.0)).all():
-        raise ValueError(
-            f"class_weight must hold finite numbers above 0, got {estimator.class_weight!r}"
-        )
-    return cost * examples.weight
+    cost: Array = estimator.C * class_factors(examples.y, weight) * examples.weight
+    return cost
 
 
 def warn_if_unconverged(estimator: KernelClassifier, solution: KernelSolution) -> None:

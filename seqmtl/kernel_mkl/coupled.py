@@ -187,7 +187,7 @@ class KernelMKLClassifier(KernelClassifier):
     kernels : list, default=("linear", "poly", "rbf")
         Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
         :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
-    task_kernels : TaskKernel or list, optional
+    task_kernel : TaskKernel or list, optional
         Similarities to choose from, each with one or more matrices, or "individual", "union",
         "easy". Default: 11' and I.
     norm : float, default=2.0
@@ -232,7 +232,7 @@ class KernelMKLClassifier(KernelClassifier):
     """
 
     kernels: Any = ("linear", "poly", "rbf")
-    task_kernels: Any = None
+    task_kernel: Any = None
     norm: float = 2.0
     C: float = 1.0
     class_weight: Any = None
@@ -253,7 +253,7 @@ class KernelMKLClassifier(KernelClassifier):
 
     def _problem(self, examples: Examples) -> KernelProblem:
         T = len(examples.names)
-        resolved = resolve_kernels(self.task_kernels, examples.names)
+        resolved = resolve_kernels(self.task_kernel, examples.names)
         self.task_kernel_ = distinct_kernels(resolved, T)
         used = used_kernels(self.task_kernel_, T)
         examples = with_signs(examples, self.classes_)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernel_mkl.descent import KernelSolution
@@ -218,8 +217,9 @@ def cross_validated_scores(
 ) -> Array:
     """Return cross-validated scores of the examples of an SVM.
 
-    Folds are stratified by task and class, and copies of an example share a fold. An example that
-    is the only one of its class in its task has its training score.
+    Folds are stratified by task and class, and copies of an example share a fold, whatever their
+    tasks and labels. An example that is the only one of its class in its task has its training
+    score.
 
     Parameters
     ----------
@@ -232,11 +232,8 @@ def cross_validated_scores(
     tol : float
         Tolerance on violations of the optimality conditions.
     """
-    diagonal, score = svm.cross_validation_scorer(theta, tol)
-    copy_of = find_copies(scores, diagonal, svm.y)
-    one_of_each = np.unique(copy_of, return_index=True)[1]
-    rng = np.random.default_rng(0)
-    folds = draw_folds(svm.y[one_of_each], svm.tasks[one_of_each], rng)[copy_of]
+    copy_of, score = svm.cross_validation_scorer(theta, tol)
+    folds = draw_folds(svm.y, svm.tasks, copy_of, np.random.default_rng(0))
     test_scores = scores.copy()
     for fold in range(int(folds.max()) + 1):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.core.interior import minimise_in_box
 
 Array = NDArray[np.float64]
@@ -149,8 +150,8 @@ class KernelSVM:
         f = np.einsum("git,git->i", scores, weighted[:, tasks])
         return SVMSolution.of(alpha, f, y, C, theta, q, has_intercept=self.has_intercept)
 
-    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
-        """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
+    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[NDArray[np.int64], Scorer]:
+        """Return the groups of copies, and a function (train, test) -> scores of test."""
         G = self.matrix(theta)
 
         def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
@@ -159,7 +160,28 @@ class KernelSVM:
             bias = best_intercept(block @ dual_coef, y, C) if self.has_intercept else 0.0
             return np.asarray(G[np.ix_(test, train)] @ dual_coef + bias)
 
-        return np.diagonal(G), score
+        def times(v: Array) -> Array:
+            return np.sum([gram @ v for gram in self.grams], axis=0)
+
+        return number_copies(times, np.einsum("gii->i", self.grams)), score
+
+
+def number_copies(times: Callable[[Array], Array], norms: Array) -> NDArray[np.int64]:
+    """Return the group of copies of every example.
+
+    The numbers of groups depend neither on the order of the examples nor on how often they occur.
+
+    Parameters
+    ----------
+    times : callable
+        Returns the product of the sum of the kernel matrices and a vector of shape (n,).
+    norms : ndarray of float64, shape (n,)
+        Diagonal of this sum.
+    """
+    copy_of = find_copies(times(np.random.default_rng(0).random(norms.size)), norms)
+    first = np.unique(copy_of, return_index=True)[1]
+    is_first = np.bincount(first, minlength=norms.size).astype(np.float64)
+    return np.argsort(np.argsort(times(is_first)[first]))[copy_of]
 
 
 def weighted_task_kernels(theta: Array, task_kernels: Array) -> Array:

@@ -33,6 +33,7 @@ from seqmtl.kernel_mkl.svm import (
     KernelSVM,
     Scorer,
     SVMSolution,
+    number_copies,
     weighted_task_kernels,
 )
 from seqmtl.kernels import BaseKernel
@@ -111,18 +112,22 @@ class ChunkedKernelSVM:
             alpha, f, self.y, self.C, theta, svm.q, has_intercept=self.has_intercept
         )
 
-    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
-        """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
-        weighted = weighted_task_kernels(theta, self.task_kernels)
-        weights = weighted[:, self.tasks, self.tasks]
-        diagonals = [kernel.diagonal(self.X) + self.constant for kernel in self.kernels]
+    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[NDArray[np.int64], Scorer]:
+        """Return the groups of copies, and a function (train, test) -> scores of test."""
 
         def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
             part = self._part(train)
             svm = part.solve(theta, tol)
             return self._scores(theta, part, test, svm.alpha) + svm.bias
 
-        return np.einsum("gi,gi->i", weights, np.array(diagonals)), score
+        def times(v: Array) -> Array:
+            step = max(_BLOCK // v.size, 1)
+            blocks = [self.X[first : first + step] for first in range(0, v.size, step)]
+            parts = [sum(kernel(rows, self.X) for kernel in self.kernels) @ v for rows in blocks]
+            return np.concatenate(parts)
+
+        norms = np.sum([kernel.diagonal(self.X) for kernel in self.kernels], axis=0)
+        return number_copies(times, norms), score
 
     def _part(self, rows: NDArray[np.int64]) -> ChunkedKernelSVM:
         """Return the SVM on some examples."""

@@ -25,5 +25,6 @@ def score_labelled(model: MultiTaskModel, source: ExampleSource, what: str) -> C
             windows.labels, model.decision_function(windows), windows.tasks, None, has_letters
         )
         split = source.split if windows.splits is not None else None
+        source.warn_of_training_rows(windows, model, what)
     warn_if_trained_on(model, source.paths, scores.names, split, what)
     return scores

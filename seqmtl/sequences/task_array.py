@@ -19,15 +19,15 @@ class TaskArray:
 
     Parameters
     ----------
-    X : array_like of shape (n, d) or (n,), or sparse matrix of shape (n, d)
-        Numbers or texts.
+    X : array_like of shape (n, d) or (n,), sparse matrix of shape (n, d), or data frame
+        Numbers or texts; a data frame keeps the names of its columns.
     tasks : iterable of str, length n
         Task of every example.
 
     Raises
     ------
     ValueError
-        If there is not one task per example.
+        If there is not one task per example, or numbers are masked.
 
     Examples
     --------
@@ -41,8 +41,12 @@ class TaskArray:
     """
 
     def __init__(self, X: Any, tasks: Iterable[Any]) -> None:
-        self.X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
-        self.tasks: NDArray[Any] = np.array(list(tasks), dtype=object)
+        refuse_masked("X", X)
+        if hasattr(X, "tocsr"):
+            self.X = X.tocsr()
+        else:
+            self.X = X if hasattr(X, "columns") else np.asarray(X)
+        self.tasks: NDArray[Any] = np.array(list(task_column(tasks)), dtype=object)
         if self.tasks.shape != self.X.shape[:1]:
             raise ValueError(
                 f"tasks must have one entry per example ({self.X.shape[0]}), got {self.tasks.size}"
@@ -63,12 +67,16 @@ class TaskArray:
         return len(self.shape)
 
     def __getitem__(self, key: Any) -> TaskArray:
+        from sklearn.utils import _safe_indexing
+
         columns: list[Any] = []
         if isinstance(key, tuple):
             key, *columns = (part for part in key if part is not Ellipsis)
         rows = np.atleast_1d(np.arange(len(self))[np.ravel(key) if columns else key])
-        X = self.X[rows]
-        return TaskArray(X[:, np.ravel(columns[0])] if columns else X, self.tasks[rows])
+        X = _safe_indexing(self.X, rows)
+        if columns:
+            X = _safe_indexing(X, np.ravel(columns[0]), axis=1)
+        return TaskArray(X, self.tasks[rows])
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError(
@@ -81,9 +89,68 @@ class TaskArray:
 
 
 def split_tasks(X: Any, tasks: Any = None) -> tuple[Any, Any]:
-    """Return plain examples, and the given tasks or else those of a TaskArray."""
-    if not hasattr(tasks, "__iter__") and hasattr(tasks, "__array__"):
-        tasks = np.asarray(tasks)
+    """Return plain examples, and the given tasks or else those of a TaskArray.
+
+    Raises
+    ------
+    ValueError
+        If a TaskArray is given with a list of other tasks.
+    """
+    tasks = task_column(tasks)
     if not isinstance(X, TaskArray):
         return X, tasks
+    refuse_other_tasks(X.tasks, tasks)
     return X.X, X.tasks if tasks is None else tasks
+
+
+def refuse_other_tasks(carried: NDArray[Any], tasks: Any) -> None:
+    """Raise ValueError if a list of tasks is not that which the examples carry.
+
+    A single name, in place of all of them, asks for the scores of another task.
+    """
+    if tasks is None or isinstance(tasks, str):
+        return
+    names = [*tasks]
+    pairs = enumerate(zip(carried, names, strict=False))
+    i = next((i for i, (own, name) in pairs if str(own) != str(name)), None)
+    if i is not None or len(names) != carried.size:
+        what = f"{len(names)} names" if i is None else f"{names[i]!r} for example {i}"
+        own = f"{carried.size} examples" if i is None else repr(carried[i])
+        raise ValueError(
+            f"tasks must be those that X carries, got {what}, and X has {own}; leave tasks out, or "
+            "take X.X of a TaskArray, X.with_tasks(tasks) of Windows"
+        )
+
+
+def task_column(tasks: Any) -> Any:
+    """Return tasks as given, or a column of them, of shape (n, 1), as an array of shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If there is more than one column, or names are masked.
+    """
+    refuse_masked("tasks", tasks)
+    if hasattr(tasks, "__next__"):
+        return list(tasks)  # they are read more than once
+    if tasks is None or isinstance(tasks, str):
+        return tasks
+    first = next(iter(tasks), None) if isinstance(tasks, (list, tuple)) else None
+    if not hasattr(tasks, "__array__") and not isinstance(first, (list, tuple, np.ndarray)):
+        if not hasattr(tasks, "__iter__"):
+            raise ValueError(f"tasks must be names, one per example, got {tasks!r}; list them")
+        return tasks
+    names = np.asarray(tasks, dtype=object)
+    if names.ndim != 1 and names.shape != (names.size, 1):
+        raise ValueError(
+            f"tasks must be one name per example, got the shape {names.shape}; give one column"
+        )
+    return names.ravel()
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise ValueError if some values of an array are masked."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} must have no masked values; fill them in or leave the examples out"
+        )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from seqmtl._checks import check_choice
 from seqmtl._memory import require_memory
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, decode, reverse_complement
+from seqmtl.sequences.task_array import task_column
 
 logger = logging.getLogger(__name__)
 
@@ -231,8 +232,8 @@ class Windows:
         if not pad and (lengths != length).any():
             raise ValueError(
                 f"sequences must be of equal length, got lengths {lengths.min()} to {length}; "
-                "cut them to the same length first, or give pad=True with features that need no "
-                "positions, such as gapped:8/6"
+                "cut them to the same length first, or take features that need no positions, such "
+                "as gapped:8/6 (here and in read_windows with pad=True)"
             )
         if not lengths.all():
             raise ValueError(
@@ -600,6 +601,7 @@ def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locato
 def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
     """Return the distinct names in order of appearance, and the index of each entry."""
     index: dict[str, int] = {}
+    names = task_column(names)
     ids = np.fromiter((index.setdefault(str(name), len(index)) for name in names), dtype=np.int64)
     _check_number_of_names(len(index))
     return list(index), ids.astype(np.int16)

@@ -10,8 +10,8 @@ depends on the top of the ranking.
 What is selected is not the best candidate but a mean over all candidates, weighted by a prior and
 the exponential of their log-likelihoods.
 
-Folds are stratified by task and class. Copies of an example are merged into one with their summed
-weight, so they never span two folds.
+Folds are stratified by task and class. Copies of an example with its task and label are merged into
+one with their summed weight; a fold has the other copies, too, so they never span two folds.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ class CrossValidation:
             _kernel_matrix(view, examples.data, settings.bias_scale, grams, scales)
             for view in (features.flat_views() if is_apart else [features])
         ]
-        rows, weight, copy_of = _distinct(sum(grams_of_views[1:], grams_of_views[0]), examples)
+        rows, weight, copy_of, alike = _distinct(
+            sum(grams_of_views[1:], grams_of_views[0]), examples
+        )
         self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         if not np.array_equal(rows, np.arange(len(copy_of))):
             grams_of_views = [G[np.ix_(rows, rows)] for G in grams_of_views]
@@ -129,7 +131,7 @@ class CrossValidation:
         ratio = MAX_GRAM_EXAMPLES / max(rows.size, 1)
         n_repeats = int(np.clip(round(ratio**0.5), 1, _MAX_REPEATS))
         rng = np.random.default_rng(settings.seed)
-        self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
+        self._folds = [draw_folds(self.y, self.ids, alike, rng) for _ in range(n_repeats)]
         self.training_sets = [
             np.flatnonzero(folds != fold) for folds in self._folds for fold in range(_FOLDS)
         ]
@@ -277,29 +279,52 @@ def _gram(rows: Any) -> NDArray[np.float32]:
 
 def _distinct(
     G: NDArray[np.float32], examples: Examples
-) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
-    """Return one row per distinct example, sorted by length, the weights, and the groups."""
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct examples of a task and label, and which of them are alike.
+
+    These are one row of each, sorted by length, the weights, the number of every example among
+    them, and the number of each among those that differ in more than task and label.
+    """
     norms = np.diagonal(G).astype(np.float64)
     # rows of G that differ may have equal sums, as kernels of strings have few values
     share = np.random.default_rng(0).random(len(G))
     blocks = np.array_split(G, max(len(G) // 256, 1))  # converted to float64 piece by piece
     sums = np.concatenate([block.astype(np.float64) @ share for block in blocks])
-    alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])
-    copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
+    alike = find_copies(sums, norms)
+    keys = np.column_stack([alike, examples.y > 0, examples.ids])
+    copy_of = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     rows = np.unique(copy_of, return_index=True)[1]
     order = np.lexsort((rows, norms[rows]))
     weight = np.bincount(copy_of, examples.weight).astype(np.float64)
-    return rows[order], weight[order], np.argsort(order)[copy_of]
+    rows = rows[order]
+    first, number = np.unique(alike[rows], return_index=True, return_inverse=True)[1:]
+    return rows, weight[order], np.argsort(order)[copy_of], first[number]
 
 
-def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of every example, or -1 for the only one of its class in its task."""
+def draw_folds(
+    y: Array, ids: NDArray[Any], alike: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the fold of every example; -1 if its class in its task would have no other.
+
+    Copies, which have one number in `alike`, share a fold whatever their tasks and labels. Others
+    are drawn in the order of these numbers.
+    """
     folds = np.full(y.size, -1)
-    for t in range(int(ids.max(initial=-1)) + 1):
-        for sign in (1, -1):
-            rows = rng.permutation(np.flatnonzero((ids == t) & (y == sign)))
-            if rows.size > 1:
-                folds[rows] = (np.arange(rows.size) + rng.integers(_FOLDS)) % _FOLDS
+    cells = [
+        np.flatnonzero((ids == t) & (y == sign))
+        for t in range(int(ids.max(initial=-1)) + 1)
+        for sign in (1, -1)
+    ]
+    for cell in cells:
+        first = np.unique(alike[cell], return_index=True)[1]
+        rows = rng.permutation(cell[first])
+        if rows.size > 1:
+            folds[rows] = (np.arange(rows.size) + rng.integers(_FOLDS)) % _FOLDS
+    _, first, number = np.unique(alike, return_index=True, return_inverse=True)
+    folds = folds[first[number]]
+    for cell in cells:
+        if np.unique(folds[cell]).size == 1:
+            folds[cell] = -1
     return folds
 
 

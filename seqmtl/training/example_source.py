@@ -41,7 +41,9 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
+    MAX_IN_TRAINING,
     WindowChecker,
+    count_copies,
     length_warnings,
     lengths_of,
     short_windows,
@@ -338,7 +340,7 @@ class ExampleSource:
     parts: tuple[ExampleFile, ...]
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913
         cls,
         data: Iterable[tuple[str | None, str]],
         organism: str | None = None,
@@ -646,6 +648,40 @@ class ExampleSource:
             names = short_windows(windows, span)
             self._warn_of_short(names, len(windows), span, "their scores mean little")
         return windows
+
+    def warn_of_training_rows(self, windows: Windows, model: MultiTaskModel, what: str) -> None:
+        """Warn if windows of a split are copies of rows of that which the model was trained on.
+
+        Parameters
+        ----------
+        windows : Windows
+            The windows of the split, as a model has them.
+        model : MultiTaskModel
+            The model.
+        what : str
+            What is too good then.
+        """
+        trained = model.training.get("split", "train")
+        has_both = windows.splits is not None and trained in windows.split_names
+        if not has_both or self.is_stream or self.split in ("all", trained):
+            return
+        logger.info(
+            "%s: the split %s is compared with the split %s", self.name, self.split, trained
+        )
+        parts = tuple(replace(part, split=trained) for part in self.parts)
+        rows = replace(self, parts=parts).read_for(model, require_labels=False)
+        n_copies = count_copies(windows, rows, is_stranded=model.features.is_stranded)
+        if n_copies >= MAX_IN_TRAINING * len(windows):
+            logger.warning(
+                "%s: %d of %d windows of the split %s are also in the split %s, so %s too good; "
+                "leave them out",
+                self.name,
+                n_copies,
+                len(windows),
+                self.split,
+                trained,
+                what,
+            )
 
     def log_faults(self, faults: Iterable[str]) -> None:
         """Warn of what is probably wrong with examples."""

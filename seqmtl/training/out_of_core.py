@@ -399,7 +399,7 @@ class WorkingSet:
             return np.bincount(inverse, values).astype(np.float64)
 
         counts, sides = total("counts"), np.where(bins // BINS % 2 == 1, 1.0, -1.0)
-        means = (total("scores") - sides * share * total("steps")) / counts
+        means = (total("scores") - share * total("parts")) / counts
         return calibrate_tasks(
             np.append(left_out, means),
             np.append(examples.y, sides),

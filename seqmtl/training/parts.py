@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.calibration.leave_one_out import find_copies, parts_of_copies
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.losses import find_loss
-from seqmtl.core.problem import Problem, kernel_diagonal
+from seqmtl.core.problem import Problem
 from seqmtl.core.weights import scores_of
 from seqmtl.io.window_store import StoredPart, compact
 from seqmtl.sequences import Windows, concatenate
@@ -115,9 +116,9 @@ class PartResult(NamedTuple):
     bins : ndarray of int64, shape (b,)
         (2 t + s) * :data:`BINS` + bin for the scores of the windows of organism t that are not
         active, with s = 1 for true sites.
-    counts, scores, steps : ndarray of float64, shape (b,)
-        Number in each, and sums of the scores and of alpha_i times the kernel of the window with
-        itself.
+    counts, scores, parts : ndarray of float64, shape (b,)
+        Number in each, and sums of the scores and of what each window and its copies add to its
+        score, see :func:`seqmtl.calibration.leave_one_out.parts_of_copies`.
     """
 
     primal: float
@@ -126,7 +127,7 @@ class PartResult(NamedTuple):
     bins: NDArray[np.int64]
     counts: Array
     scores: Array
-    steps: Array
+    parts: Array
 
 
 def score_part(
@@ -165,8 +166,8 @@ def score_part(
         order = np.random.default_rng(part.first).permutation(new_rows)
         new_rows = np.sort(order[: part_task.max_new])
     new = ActiveSet(part.first + np.arange(y.size), windows, alpha_all, margins).take(new_rows)
-    binned = _binned(part_task, windows, scores, alpha_all, ~is_active)
     alpha_all[is_active] = alpha
+    binned = _binned(part_task, windows, scores, alpha_all, ~is_active)
     problem = Problem(rows, y, ids, part_task.task_kernel, C, loss, settings.bias_scale)
     primal, dual = problem.objectives(alpha_all, margins)
     return PartResult(primal, dual, new, *binned)
@@ -175,23 +176,24 @@ def score_part(
 def _binned(
     part_task: PartTask, windows: Windows, scores: Array, alpha: Array, chosen: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], Array, Array, Array]:
-    """Return bins, counts, scores and steps of a result."""
+    """Return bins, counts, scores and parts of a result."""
     ids, y, held = windows.task_ids, windows.labels, np.flatnonzero(alpha)
     numbers = np.clip((scores[chosen] / _MAX_SCORE + 1.0) * (BINS / 2), 0, BINS - 1).astype(
         np.int64
     )
     numbers += BINS * (2 * ids[chosen].astype(np.int64) + (y[chosen] > 0))
     bins, inverse = np.unique(numbers, return_inverse=True)
-    steps = alpha.copy()
+    parts = np.zeros(y.size)
     rows = part_task.features.bind(windows[held])
-    steps[held] *= kernel_diagonal(
-        rows, ids[held], part_task.task_kernel.K, part_task.settings.bias_scale
-    )
-    counts, totals, step_totals = (
+    # copies in other tasks have other scores, and remain: to find them takes another pass
+    copy_of = find_copies(scores[held], rows.squared_norms())
+    K, scale = part_task.task_kernel.K, part_task.settings.bias_scale
+    parts[held] = parts_of_copies(rows, ids[held], (alpha * y)[held], copy_of, K, scale)
+    counts, totals, part_totals = (
         np.bincount(inverse, weights).astype(np.float64)
-        for weights in (None, scores[chosen], steps[chosen])
+        for weights in (None, scores[chosen], parts[chosen])
     )
-    return bins, counts, totals, step_totals
+    return bins, counts, totals, part_totals
 
 
 #: The arguments of :func:`score_part` besides the task.

@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.calibration.leave_one_out import find_alike
 from seqmtl.core.dcd import WarmStart
 from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
 from seqmtl.features._base import FeatureDefinition
@@ -451,9 +452,10 @@ class _Selector:
         n = min(_AT_SIZE, max(_AT_SIZE_VALUES // row_size, MAX_GRAM_EXAMPLES))
         if rows.size > n:
             rows = examples.sample(n, self._rng)
-            examples = examples.take(rows)
-        is_held = np.zeros(examples.y.size, dtype=np.bool_)
-        is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
+        examples = examples.take(rows)
+        alike = find_alike(self._features.bind(examples.data))
+        drawn = examples.sample(round(_HELD_OUT * rows.size), self._rng)
+        is_held = np.isin(alike, alike[drawn])
         train, held = _split(examples, is_held)
 
         if len(self._alternatives) > 1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_choice, check_integer, check_number
+from seqmtl._checks import check_choice, check_flag, check_integer, check_number, is_finite_number
 from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.sequences.examples import Examples
@@ -71,14 +71,14 @@ class Settings:
         for name in ("C", "tol"):
             check_number(name, getattr(self, name))
         check_number("epsilon", self.epsilon, min_val=0)
+        check_flag("fit_intercept", self.fit_intercept)
         if self.norm is not None:
             check_norm(self.norm)
         check_choice("kind", self.kind, CALIBRATION)
         losses = REGRESSION_LOSSES if self.kind == "regression" else LOSSES
         check_choice("loss", self.loss, losses)
         check_integer("max_epochs", self.max_epochs, 1)
-        if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
+        check_choice("dtype", self.dtype, ("float32", "float64"))
 
     @property
     def bias_scale(self) -> float:
@@ -128,7 +128,7 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
     Raises
     ------
     ValueError
-        If `class_weight` is not None, "balanced", or a mapping of the labels to numbers.
+        If `class_weight` is not None, "balanced", or a mapping of the labels to positive numbers.
     """
     if class_weight is None:
         return np.ones(y.size)
@@ -137,12 +137,15 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
         n_negative = max(y.size - n_positive, 1)
         return np.where(y > 0, y.size / (2 * n_positive), y.size / (2 * n_negative))
     if isinstance(class_weight, Mapping):
-        try:
-            positive = float(class_weight.get(1, class_weight.get("1", 1.0)))
-            negative = float(class_weight.get(-1, class_weight.get(0, class_weight.get("-1", 1.0))))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"class_weight must hold numbers, got {class_weight!r}") from error
-        return np.where(y > 0, positive, negative)
+        positive = class_weight.get(1, class_weight.get("1", 1.0))
+        negative = class_weight.get(-1, class_weight.get(0, class_weight.get("-1", 1.0)))
+        for factor in (positive, negative):
+            if not (is_finite_number(factor) and factor > 0.0):
+                raise ValueError(
+                    f"class_weight must hold finite numbers above 0, got {factor!r}; leave the "
+                    "examples of a class out that must not count"
+                )
+        return np.where(y > 0, float(positive), float(negative))
     raise ValueError(
         f"class_weight must be None, 'balanced' or a mapping of labels to factors, "
         f"got {class_weight!r}"

@@ -97,7 +97,7 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
     if not isinstance(task_kernels, (list, tuple)):
         return resolve_kernel(task_kernels, names)
     if not task_kernels:
-        raise ValueError("task_kernels must hold at least one task kernel, got none")
+        raise ValueError("task_kernel must hold at least one task kernel, got none")
     kernels = [resolve_kernel(kernel, names) for kernel in task_kernels]
     return _joined(kernels, names) if len(kernels) > 1 else kernels[0]
 

@@ -399,7 +399,7 @@ class TestModel:
         windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(names)])
         mkl = MultiTaskMKLClassifier(
             features=JointFeatures([WeightedDegree(3), Spectrum(3)]),
-            task_kernels=TaskKernel.hierarchical(TREE, names),
+            task_kernel=TaskKernel.hierarchical(TREE, names),
         )
         model = mkl.fit(windows, windows.labels).model_
         adapted = adapt(model, "man", windows_of("man", 24, 5), tree=TREE)

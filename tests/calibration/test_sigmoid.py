@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from seqmtl.calibration.leave_one_out import find_copies, span_share
+from seqmtl.calibration.leave_one_out import span_share
 from seqmtl.calibration.sigmoid import fit_sigmoid
 
 
@@ -54,10 +54,3 @@ def test_span_share_equals_least_squares_distances():
 def test_span_share_is_none_where_examples_outnumber_dimensions():
     X = np.random.default_rng(0).standard_normal((3000, 10))
     assert span_share(lambda rows: X[rows] @ X[rows].T, np.arange(3000)) < 0.01
-
-
-def test_copies_are_found_by_score_norm_and_label():
-    scores, norms = np.array([1.0, 2.0, 1.0, 1.0]), np.array([3.0, 3.0, 3.0, 4.0])
-    groups = find_copies(scores, norms, np.array([1, 1, 1, 1]))
-    assert groups[0] == groups[2]
-    assert np.unique(groups).size == 3

@@ -123,7 +123,7 @@ def test_tasks_are_named_and_one_for_each(kind):
     X, y, tasks = examples(kind)
     model = kind().fit(X, y, tasks=tasks)
     few = TaskKernel.union(["worm", "plant"])
-    options = {"task_kernels" if hasattr(kind, "task_kernels") else "task_kernel": few}
+    options = {"task_kernel": few}
     for call, message in (
         (lambda: kind().fit(X, y, tasks[:-1]), r"must have one entry per example \(150\)"),
         (lambda: scores(model, X[:10], tasks), r"must have one entry per example \(10\)"),
@@ -162,7 +162,7 @@ def test_numbers_whose_squares_are_infinite_are_refused(kind):
 
 
 ALL, NORM = list(SCORES), "norm must be a number from 1 to infinity, got "
-DTYPE = "dtype must be 'float32' or 'float64', got "
+DTYPE = "dtype must be one of float32, float64, got "
 
 
 @pytest.mark.parametrize(

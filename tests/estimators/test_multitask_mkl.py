@@ -36,7 +36,7 @@ def _numbers(n=120):
 
 
 def _mkl(**options):
-    options = {"features": WeightedDegree(degree=3), "task_kernels": CLADES, "C": 0.5, **options}
+    options = {"features": WeightedDegree(degree=3), "task_kernel": CLADES, "C": 0.5, **options}
     return MultiTaskMKLClassifier(**options)
 
 
@@ -65,7 +65,7 @@ class TestAgainstFixedKernels:
 
     def test_a_single_kernel_has_weight_one(self):
         windows = _strings()
-        mkl = _mkl(task_kernels="easy", norm=3, **TIGHT).fit(windows)
+        mkl = _mkl(task_kernel="easy", norm=3, **TIGHT).fit(windows)
         assert_array_equal(mkl.theta_, [1.0])
         svc = MultiTaskSVC(WeightedDegree(degree=3), "easy", C=0.5, **TIGHT).fit(windows)
         assert_allclose(mkl.decision_function(windows), svc.decision_function(windows), atol=1e-3)
@@ -100,7 +100,7 @@ class TestViews:
         """f(x) = sum_g sum_i alpha_i y_i K_g[new, t_i] (k_g(x_i, x) + 1), and no pinv."""
         whole = TaskKernel.hierarchical("((ape,man),(fly,bee));")
         windows, new = _strings(), _strings(n=8, seed=3)
-        mkl = _mkl(features=list(self.VIEWS), task_kernels=whole, **TIGHT).fit(windows)
+        mkl = _mkl(features=list(self.VIEWS), task_kernel=whole, **TIGHT).fit(windows)
         K_m = whole.restrict([*mkl.tasks_, "bee"]).matrices
         # not that of flies, alone without bees
         K_m = K_m[(K_m[:, :3, :3] > 0).sum(axis=(1, 2)) > 1]
@@ -119,9 +119,9 @@ class TestFits:
         windows, other = _strings(), _strings(seed=9)
         mkl = _mkl()
         first = mkl.fit(windows).coef_.copy()
-        mkl.set_params(task_kernels="union", norm=1.0).fit(other)
+        mkl.set_params(task_kernel="union", norm=1.0).fit(other)
         assert len(mkl.theta_) == len(mkl.kernel_weights_) == 1
-        mkl.set_params(task_kernels=CLADES, norm=2.0).fit(windows)
+        mkl.set_params(task_kernel=CLADES, norm=2.0).fit(windows)
         assert_array_equal(mkl.coef_, first)
         mkl.model_.save(tmp_path / "m")
         model = MultiTaskModel.load(tmp_path / "m")
@@ -136,20 +136,20 @@ OF_BEES, OF_MEN = (TaskKernel.easy(names) for names in (["ape", "man", "bee"], [
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task_kernels": []}, "must hold at least one task kernel, got none"),
+        ({"task_kernel": []}, "must hold at least one task kernel, got none"),
         (
-            {"task_kernels": ["union", np.full((3, 3), np.nan)]},
+            {"task_kernel": ["union", np.full((3, 3), np.nan)]},
             r"similarity must be finite, got nan for \(ape, ape\); fill the gap or leave",
         ),
         (
-            {"task_kernels": [np.triu(np.ones((3, 3)))]},
+            {"task_kernel": [np.triu(np.ones((3, 3)))]},
             "similarity must be symmetric, got .* give one value per pair",
         ),
-        ({"task_kernels": np.ones((2, 4, 4))}, r"one row per task \(3\)"),
-        ({"task_kernels": OF_BEES}, "task 'fly' is not in the task kernel from easy.*it has 'ape'"),
-        ({"task_kernels": [CLADES, OF_MEN]}, "tasks 'fly', 'man' are not in the task kernel from"),
-        ({"task_kernels": "tree.nwk"}, "must be one of individual, union, easy"),
-        ({"features": []}, "views must be feature maps, got none; give at least"),
+        ({"task_kernel": np.ones((2, 4, 4))}, r"one row per task \(3\)"),
+        ({"task_kernel": OF_BEES}, "task 'fly' is not in the task kernel from easy.*it has 'ape'"),
+        ({"task_kernel": [CLADES, OF_MEN]}, "tasks 'fly', 'man' are not in the task kernel from"),
+        ({"task_kernel": "tree.nwk"}, "must be one of individual, union, easy"),
+        ({"features": []}, r"must be a feature map or a list of them, got \[\]; give at least"),
         ({"features": JointFeatures([])}, "views must be feature maps, got none"),
         ({"features": [WeightedDegree(), Spectrum(3, 12, 14)]}, r"mer of 3 bases, got 12\.\.14"),
         ({"features": [WeightedDegree(), Numeric()]}, NUMBERS),
@@ -166,7 +166,7 @@ def test_organisms_without_data_stay_and_one_of_one_class_is_refused():
     with pytest.raises(ValueError, match="task 'fly' has 0 positive and 50 negative; add the"):
         _mkl().fit(windows, y)
     long = TaskKernel.hierarchical("((ape,man),(fly,(bee,cat)));")
-    assert _mkl(task_kernels=long).fit(windows).task_kernel_.names[3:] == ("bee", "cat")
+    assert _mkl(task_kernel=long).fit(windows).task_kernel_.names[3:] == ("bee", "cat")
 
 
 class TestOtherLosses:

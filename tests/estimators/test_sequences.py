@@ -109,7 +109,7 @@ def test_task_kernels_by_name_and_by_file(estimator, write, tmp_path):
         assert_allclose(fitted.decision_function(X, tasks), expected.decision_function(X, tasks))
     shipped = estimator(task_kernel="eukaryotes").fit(X, y, tasks)
     assert "eukaryotes" in shipped.task_kernel_.source or estimator is MultiTaskClassifierCV
-    MultiTaskMKLClassifier(task_kernels=[str(table), "individual"]).fit(X, y, tasks)
+    MultiTaskMKLClassifier(task_kernel=[str(table), "individual"]).fit(X, y, tasks)
     for task_kernel, names, message in (
         ("eukaryote", tasks, r"a shipped tree \(.*eukaryotes.*\), the file of a tree"),
         (str(table), ["human", "yeti"] * 20, "'yeti' is not in the task kernel"),
@@ -140,7 +140,7 @@ def test_what_scikit_learn_would_pass_over_is_refused(data):
     assert_allclose(*coef)
     other = MultiTaskSVC(class_weight={0: 2.0})
     for svc, part, names, message in (
-        (MultiTaskSVC(), masked, tasks, "X must have no masked numbers; fill them in or leave"),
+        (MultiTaskSVC(), masked, tasks, "X must have no masked values; fill them in or leave"),
         (other, X, tasks, r"for the classes of y, \[-1, 1\], got 0; correct it"),
         (MultiTaskSVC(), X, [*tasks[:-1], Missing()], "name the task of every example, got <"),
     ):

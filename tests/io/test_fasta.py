@@ -193,12 +193,6 @@ def test_names_may_be_repeated(write, caplog):
     assert not caplog.messages
 
 
-def test_records_that_are_repeated_are_counted(write, caplog):
-    text = ">a label=1\nAC\n>b label=-1\nAC\n"
-    assert len(read_fasta_windows(write(text + ">c label=1\nGT\n" + text))) == 5
-    assert "2 of 5 records have the name and the sequence of an earlier one" in caplog.text
-
-
 def test_window_takes_the_centre(write):
     windows = read_fasta_windows(
         write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False

@@ -175,7 +175,7 @@ OTHERS = TaskKernel(["x", "b"], np.eye(2))
         (ALL[-1:], "task_kernel", ["alike"], "task_kernel must be one of individual"),
         (ALL[-1:], "task_kernel", [np.eye(2)], r"one row per task \(3\), got shape"),
         (ALL[-1:], "task_kernel", [OTHERS], "tasks 'a', 'c' are not in"),
-        (ALL[-2:-1], "task_kernels", [[]], "task_kernels must hold at least one"),
+        (ALL[-2:-1], "task_kernel", [[]], "task_kernel must hold at least one"),
         (ALL[-2:], "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping"),
         (ALL[-2:], "class_weight", [{1: 0.0}, {-1: -1.0}, {1: np.inf}, {1: np.nan}], WEIGHT),
     ],

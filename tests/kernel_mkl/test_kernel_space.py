@@ -285,7 +285,7 @@ def test_learnt_products_are_those_of_cvxpy(norm, fit_intercept):
     matrices = all_products(data, float(fit_intercept))
     optimum, theta = oracle.products(matrices, data.y, data.C, norm)
     model = fit(
-        KernelMKLClassifier, data, norm=norm, task_kernels=TASK_KERNELS, fit_intercept=fit_intercept
+        KernelMKLClassifier, data, norm=norm, task_kernel=TASK_KERNELS, fit_intercept=fit_intercept
     )
     assert_allclose(model.objective_, optimum, rtol=1e-5)
     assert_allclose(model.theta_, theta, atol=1e-2)
@@ -308,7 +308,7 @@ def test_a_linear_kernel_is_the_linear_solver(options, is_weighted):
     data = oracle.data(4, n=15, d=4)
     weight = np.random.default_rng(0).exponential(size=data.y.size) if is_weighted else 1.0
     weight = np.where(is_weighted & (np.arange(data.y.size) % 7 == 0), 0.0, weight)
-    common = {"task_kernels": TASK_KERNELS, "C": 0.7, "tol": 1e-10, **options}
+    common = {"task_kernel": TASK_KERNELS, "C": 0.7, "tol": 1e-10, **options}
     here = KernelMKLClassifier([Linear()], max_iter=5000, **common)
     there = MultiTaskMKLClassifier(max_epochs=20000, **common)
     used = weight > 0

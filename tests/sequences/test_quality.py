@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from seqmtl.sequences import Windows
-from seqmtl.sequences.quality import WindowChecker, length_warnings, window_warnings
+from seqmtl.sequences.quality import (
+    WindowChecker,
+    count_copies,
+    length_warnings,
+    window_warnings,
+)
 
 
 def _random(n, length=21, seed=0):
@@ -21,14 +26,16 @@ def test_each_fault_by_itself():
     texts = _random(404)
     good, labels = texts[:300], [1, -1, -1] * 100
     assert _faults(good, labels) == []
-    few_copies = good[:200] + good[:100:3] * 3
-    assert _faults(few_copies, [1 if good.index(t) % 3 == 0 else -1 for t in few_copies]) == []
+    assert _faults(good + good[1:9:3], [*labels, -1, -1, -1]) == []  # 3 of 203 negatives
     (found,) = _faults([*good[:7], "N" * 21, *good[8:29], "N" * 20 + "A"], [1, -1] * 15)
     assert found == (
         "1 of 30 windows hold no A, C, G or T (first: 7) and are used all the same; leave them out"
     )
     (found,) = _faults(good[:20] + good[:1] * 30, [1, -1] * 10 + [1] * 30)
-    assert found.startswith("windows that are copies of others: 30 of 50 of yeast; a window of a")
+    assert found == (
+        "windows that are copies of others: 30 of 40 positives of yeast; was a file given twice? "
+        "Leave one of each"
+    )
     labels = [1, 1, *[-1] * 200, *[1, -1] * 101]
     (found,) = _faults(texts, labels, ["worm"] * 202 + ["fly"] * 202)
     assert found.startswith("organisms with 100 times as many windows of one class as of the other")
@@ -54,8 +61,59 @@ def test_copies_among_many_are_counted_in_a_sample():
         labels, tasks = [1, -1] * (len(part) // 2), ["yeast"] * len(part)
         checker.add(Windows.from_strings(part, labels=labels, tasks=tasks))
     (copies,) = checker.faults()
-    assert abs(int(copies.partition("about ")[2].split()[0]) - 8_000) < 2_000
-    assert " of 12000 of yeast" in copies
+    for part, what in zip(copies.split("about ")[1:], ("positives", "negatives"), strict=True):
+        assert abs(int(part.split()[0]) - 4_000) < 1_000
+        assert f" of 6000 {what} of yeast" in part
+
+
+def test_copies_of_a_class_are_told_from_a_small_share_on():
+    texts, labels = _random(200), [1] * 100 + [-1] * 100
+    few, many = texts + texts[:4], texts + texts[100:106]
+    assert _faults(few, labels + [1] * 4) == []
+    (found,) = _faults(many, labels + [-1] * 6)
+    assert "copies of others: 6 of 106 negatives of yeast;" in found
+    short = [text[:9] for text in many]  # of which many are alike by chance
+    assert _faults(short, labels + [-1] * 6) == []
+    (found,) = _faults([text[:9] for text in texts[:100]] * 2, [1] * 200)
+    assert "copies of others: 100 of 200 positives" in found
+
+
+def test_an_organism_under_two_names_is_told():
+    texts, labels = _random(90), [1, -1] * 45
+    names = ["fly"] * 30 + ["worm"] * 30 + ["plant"] * 30
+    assert _faults(texts, labels, names) == []
+    (found,) = _faults(texts[:60] + texts[:28] + texts[60:62], labels, names)
+    assert found.startswith("organisms whose windows are also those of others: fly, plant; was a")
+    assert _faults(texts[:60] + texts[:20] + texts[60:70], labels, names) == []
+    other = [-label for label in labels[:30]]  # the same peaks, the other label
+    assert _faults(texts[:60] + texts[:30], labels[:60] + other, names) == []
+
+
+@pytest.mark.parametrize("is_stranded", [True, False])
+def test_copies_in_training_are_counted(is_stranded):
+    texts = [text[: 12 + i] for i, text in enumerate(_random(9))]
+    turned = [str(text).translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    train = Windows.from_strings([*texts[:3], *turned[3:5], "ACGTA" * 9], pad=True)
+    test = Windows.from_strings([*texts, texts[0]], pad=True)
+    assert count_copies(test, train, is_stranded=is_stranded) == (4 if is_stranded else 6)
+
+
+def test_a_test_split_that_copies_training_rows_is_told(write, tmp_path, seqmtl):
+    texts = _random(60, 30)
+    turned = [str(text).translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    new = _random(60, 30, seed=1)
+    for held, told in ((texts, "60 of 60"), (turned[:30] + new[30:], "30 of 60"), (new, "")):
+        rows = [
+            f"yeast\t{split}\t{1 - 2 * (i % 2)}\t{text}"
+            for split, of_split in (("train", texts), ("test", held))
+            for i, text in enumerate(of_split)
+        ]
+        data = write("organism\tsplit\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
+        model = tmp_path / "m.seqmtl"
+        seqmtl(f"train {data} --selection none --features spectrum:2 -q -o {model}")
+        shown = seqmtl(f"evaluate {model} {data} --bootstrap 0").err
+        assert ("windows of the split test are also in the split train" in shown) == bool(told)
+        assert told in shown
 
 
 def test_training_says_so_and_goes_on(write, tmp_path, seqmtl):

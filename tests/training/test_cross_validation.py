@@ -73,7 +73,10 @@ def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     found = validation.fit(K, C).log_likelihoods
     rng, expected = np.random.default_rng(5), np.zeros(len(order))
     for _ in range(4):
-        folds, scores = draw_folds(examples.y, examples.ids, rng), np.zeros(len(order))
+        folds, scores = (
+            draw_folds(examples.y, examples.ids, np.arange(len(order)), rng),
+            np.zeros(len(order)),
+        )
         for fold in range(5):
             train, test = (examples.take(np.flatnonzero(r)) for r in (folds != fold, folds == fold))
             scores[folds == fold] = _scores(train, test, C, loss)
@@ -122,7 +125,7 @@ def test_examples_whose_kernel_values_have_one_sum_are_no_copies():
 def test_folds_hold_each_class_of_each_task_in_its_share(counts):
     y = np.concatenate([[1.0] * p + [-1.0] * n for p, n in counts] + [[]])
     ids = np.repeat(np.arange(len(counts)), [p + n for p, n in counts])
-    folds = draw_folds(y, ids, np.random.default_rng(0))
+    folds = draw_folds(y, ids, np.arange(y.size), np.random.default_rng(0))
     for t, pair in enumerate(counts):
         for sign, n in zip((1, -1), pair, strict=True):
             own = folds[(ids == t) & (y == sign)]
@@ -131,6 +134,18 @@ def test_folds_hold_each_class_of_each_task_in_its_share(counts):
             else:
                 sizes = np.bincount(own, minlength=5)
                 assert sizes.max() - sizes.min() <= 1
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([-1.0, 1.0]), st.integers(0, 9))))
+def test_copies_share_a_fold_and_leave_others_of_their_class(rows):
+    ids, y, alike = (np.array([row[i] for row in rows], dtype=float) for i in range(3))
+    ids, alike = ids.astype(int), alike.astype(int)
+    folds = draw_folds(y, ids, alike, np.random.default_rng(0))
+    for i in np.flatnonzero(folds >= 0):
+        own = (ids == ids[i]) & (y == y[i])
+        assert (folds[own] != folds[i]).any()
+        assert set(folds[alike == alike[i]]) <= {folds[i], -1}
 
 
 def test_an_example_alone_of_its_class_is_never_held_out():

@@ -84,7 +84,7 @@ class TestResolve:
 
     def test_what_is_no_kernel_of_these_tasks(self):
         for given, error, message in (
-            ([], ValueError, "task_kernels must hold at least one task kernel, got none"),
+            ([], ValueError, "task_kernel must hold at least one task kernel, got none"),
             (["unoin"], ValueError, "task_kernel must be one of individual, union, easy"),
             ([np.eye(3)], ValueError, r"one row per task \(2\), got shape \(3, 3\)"),
             (["union", [[1, np.nan], [np.nan, 1]]], ValueError, r"finite, got nan for \(a, b\)"),
@@ -127,7 +127,7 @@ class TestKernelSets:
 
         X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) // 3 % 2
         fits = [
-            MultiTaskMKLClassifier(task_kernels=kernel, tol=1e-7).fit(X, y, tasks=names * 20)
+            MultiTaskMKLClassifier(task_kernel=kernel, tol=1e-7).fit(X, y, tasks=names * 20)
             for kernel in (TaskKernel.hierarchical(tree), pruned)
         ]
         assert_allclose(fits[0].theta_, fits[1].theta_)
