@@ -141,7 +141,7 @@ def _relatives_text(like: str | None, tasks: Sequence[str], self_training: SelfT
     parts += [f"{others} others"] * (others > 0)
     place = self_training.relatives.source.removeprefix("the place of ")
     given = "" if like is None else f"--like {like}: "
-    return f"{given}{place}; relatives used, by what they find in the genome: {', '.join(parts)}"
+    return f"{given}{place}; relatives used: {', '.join(parts)}"
 
 
 def train_unlabelled(

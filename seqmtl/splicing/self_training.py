@@ -240,8 +240,9 @@ class SelfTraining:
     def _settled_relatives(self) -> tuple[RelativeWeights, RelativeWeights]:
         """Return the relatives by `like` and `tree`, and with weights settled on the genome.
 
-        Those of a name are spread over similar organisms if more sites are found with these.
-        Without a name, each group of similar organisms counts by the sites found with it.
+        Those of a name are spread over similar organisms if more sites are found with these, but
+        for mammals: networks belong to the site models of their organisms. Without a name, each
+        group of similar organisms counts by the sites found with it.
         """
         options, kernel, tasks = self._options, self.model.donor.kernel, self.model.donor.tasks
         named = weights_of_relatives(kernel, tasks, self.name, like=self.like, tree=self.tree)
@@ -251,7 +252,8 @@ class SelfTraining:
         else:
             groups = _groups_of(R, options.max_groups)
             weights = np.array([np.isin(range(len(R)), group) / group.size for group in groups])
-        if np.allclose(weights, named.weights):
+        has_networks = _with_networks(self.model, named.weights) is not None
+        if has_networks or np.allclose(weights, named.weights):
             return named, named
         n_sites = self._sites_found(weights)
         if not is_named:
