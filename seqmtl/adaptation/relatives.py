@@ -182,12 +182,35 @@ def _mean(R: Array) -> Array:
 
 def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
     """Return R from K_st = sqrt(K_ss K_tt) min(x_s, x_t) R_st."""
-    K = kernel.matrix
-    size = np.sqrt(np.maximum(np.diagonal(K), 1e-300))
     x = np.array([trusts.get(name, 1.0) for name in kernel.names[:T]] + [1.0] * (len(kernel) - T))
-    R = K / np.outer(size, size) / np.maximum(np.minimum.outer(x, x), 1e-3)
+    R = similarity(kernel.matrix) / np.maximum(np.minimum.outer(x, x), 1e-3)
     np.fill_diagonal(R, 1.0)
     return np.asarray(R)
+
+
+def similarity(K: Array) -> Array:
+    """Return a task kernel with unit diagonal."""
+    size = np.sqrt(np.maximum(np.diagonal(K), 1e-300))
+    return np.asarray(K / np.outer(size, size))
+
+
+def spread(R: Array, weights: Array, error: float) -> Array:
+    """Return weights of tasks for a new one if the weight vectors of the tasks have errors.
+
+    With a variance e of these, beside 1 of each vector, they are [(R + e I)^-1 R a]: the more,
+    the more similar tasks count, since their mean has a smaller error.
+
+    Parameters
+    ----------
+    R : ndarray of float64, shape (T, T)
+        Similarity of the tasks.
+    weights : ndarray of float64, shape (T,)
+        a, without errors.
+    error : float
+        e.
+    """
+    spread_out = np.maximum(np.linalg.solve(R + error * np.eye(len(R)), R @ weights), 0.0)
+    return np.asarray(spread_out / spread_out.sum())
 
 
 def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:

@@ -301,7 +301,8 @@ _TEXT = """\
   seqmtl annotate briggsae.fa --like c_elegans --organism c_briggsae -o briggsae
   seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
 
-Only the genome and the name of a relative are needed. The model predicts introns, is adapted to its
+Only the genome and the name of a relative are needed. Name the nearest that you know: which
+organisms of the model count is settled on the genome. The model predicts introns, is adapted to its
 own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
 
   report.html            numbers and lengths of introns by round, an example region, warnings

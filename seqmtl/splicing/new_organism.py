@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
 from seqmtl._version import __version__
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.relatives import AUTO, relative_named
+from seqmtl.adaptation.relatives import relative_named
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import TrainingInterrupted, UsageError
 from seqmtl.files.catalogue import model_path
@@ -30,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 #: Letters of donors by default.
 DONORS = "GT,GC"
+_MAX_NAMES = 4  # of relatives in a message
+_LEAST = 0.005  # weight of one that is named
 
 
 def other_donors(model: PairedModel, consensus: str | None) -> tuple[str, ...]:
@@ -53,7 +57,7 @@ def other_donors(model: PairedModel, consensus: str | None) -> tuple[str, ...]:
 def check_new(
     model: PairedModel, name: str, like: str | None, tree: str | None, consensus: str | None = None
 ) -> None:
-    """Check that a new organism can be added to a paired model, and log its relatives.
+    """Check that a new organism can be added to a paired model; warn if its relatives are far.
 
     Raises
     ------
@@ -65,7 +69,8 @@ def check_new(
     if is_known(name, model.tasks):
         raise UsageError(f"organism {name!r} is in the model already; give it another name")
     other_donors(model, consensus)
-    adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
+    with messages_from(logging.WARNING):
+        adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
 
 
 def add_unlabelled(  # noqa: PLR0913
@@ -91,8 +96,9 @@ def add_unlabelled(  # noqa: PLR0913
     genome : str
         Its genome, a FASTA file.
     like, tree : str, optional
-        Its relative, and where that is looked up, see :func:`seqmtl.adaptation.adapt`; auto: the
-        organisms of the model count by what each finds in the genome.
+        Its relative, and where that is looked up, see :func:`seqmtl.adaptation.adapt`. How far
+        others count, too, is settled on the genome; auto: all organisms of the model, by what each
+        finds there.
     introns : str, optional
         Known introns of the genome.
     consensus : str, optional
@@ -122,11 +128,20 @@ def add_unlabelled(  # noqa: PLR0913
             watch=watch,
             donors=other_donors(model, consensus),
         )
-    if like == AUTO:
-        counts = dict(zip(model.donor.tasks, self_training.weights, strict=True))
-        counts_text = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
-        logger.info("%s: relatives count by what each finds in the genome: %s", name, counts_text)
+    logger.info("%s: %s", name, _relatives_text(like, model.donor.tasks, self_training))
     return self_training
+
+
+def _relatives_text(like: str | None, tasks: Sequence[str], self_training: SelfTraining) -> str:
+    """Return what a relative's name means, and which organisms count by the genome."""
+    weights = self_training.weights
+    first = np.argsort(-weights, kind="stable")[:_MAX_NAMES].tolist()
+    parts = [f"{tasks[k]} {weights[k]:.2f}" for k in first if weights[k] >= _LEAST]
+    others = np.flatnonzero(weights > 0).size - len(parts)
+    parts += [f"{others} others"] * (others > 0)
+    place = self_training.relatives.source.removeprefix("the place of ")
+    given = "" if like is None else f"--like {like}: "
+    return f"{given}{place}; relatives used: {', '.join(parts)}"
 
 
 def train_unlabelled(

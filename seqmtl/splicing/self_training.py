@@ -11,7 +11,7 @@ s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 At first weights of the site models are means of the relatives', each counting a_t, and so are the
 distributions of the lengths of introns, those of few introns less, with a share of any length;
 coding content is that of the open reading frames of the genome itself, without the stretches that
-are as full of them as bacterial contigs, or that of the relatives, if more sites are then expected
+are as full of them as bacterial contigs, or that of the relatives, if more sites are then called
 in the genome, less those in the reversed genome (where genes are rare, as in mammals, many open
 frames are there by chance). The other values of the layer are those typical of all organisms. The
 chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at 0.003 and becomes the mean
@@ -46,7 +46,13 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl.adaptation.adapted_model import adapt, learn_parts, with_organism
-from seqmtl.adaptation.relatives import RelativeWeights, extend, weights_of_relatives
+from seqmtl.adaptation.relatives import (
+    RelativeWeights,
+    extend,
+    similarity,
+    spread,
+    weights_of_relatives,
+)
 from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
@@ -132,8 +138,10 @@ class SelfTraining:
     ----------
     rounds : list of SelfTrainingRound
         Calls with the weights of the relatives, and each round after them.
+    relatives : RelativeWeights
+        How much each organism of the model counts, as it is settled on the genome.
     weights : ndarray of float64, shape (T,)
-        How much each organism of the model counts.
+        The same, a.
     """
 
     def __init__(  # noqa: PLR0913
@@ -158,12 +166,10 @@ class SelfTraining:
         self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
         self._is_labelled = _is_among(known_introns, sample)
         tasks = model.donor.tasks
-        self._relatives = relatives or weights_of_relatives(
-            model.donor.kernel, tasks, name, like=like, tree=tree
+        self._named, self.relatives = (
+            (relatives, relatives) if relatives else self._settled_relatives()
         )
-        if self._relatives.r2 == 0 and len(tasks) > 1:
-            self._relatives = self._relatives._replace(weights=self._weights_by_sites())
-        self.weights = self._relatives.weights
+        self.weights = self.relatives.weights
         donor, acceptor = (
             replace(end, kernel=extend(end.kernel, len(tasks), name, self.weights))
             for end in (model.donor, model.acceptor)
@@ -211,18 +217,18 @@ class SelfTraining:
         """Return U12-type introns at their first share, if most relatives have any."""
         layers = [self.model.layer[task].u12 for task in self.model.donor.tasks]
         of_u12 = [u12 for u12 in layers if u12]
-        if self.weights @ np.array([u12 is not None for u12 in layers]) <= 0.5:
+        if self._named.weights @ np.array([u12 is not None for u12 in layers]) <= 0.5:
             return None
         return of_u12[0]._replace(shift=float(np.log(self._options.u12_share)))
 
     def _with_better_content(self) -> Estimates:
-        """Return the state with its coding content or the relatives', by the sites expected."""
+        """Return the state with its coding content or the relatives', by the sites called."""
         part = self._candidates.part(self._options.control_bases)
 
         def net(state: Estimates) -> float:
             layer = state.layer()
             found, false = (
-                sum(expected_sites(candidates.posteriors(layer))) / candidates.size
+                likely_sites(candidates.posteriors(layer)) / candidates.size
                 for candidates in (part, self._reversed)
             )
             return found - false
@@ -231,26 +237,56 @@ class SelfTraining:
         other = replace(self.state, content=Content(self._content, n_bases))
         return max(self.state, other, key=net)
 
-    def _weights_by_sites(self) -> NDArray[np.float64]:
-        """Return the weights of the relatives without a tree: by the sites called with groups.
+    def _settled_relatives(self) -> tuple[RelativeWeights, RelativeWeights]:
+        """Return the relatives by `like` and `tree`, and with weights settled on the genome.
 
-        That is the number of sites expected by the mean of a group's models and lengths in a part
-        of the genome, less those in the same part reversed.
+        Those of a name are spread over similar organisms if more sites are found with these, but
+        for mammals: networks belong to the site models of their organisms. Without a name, each
+        group of similar organisms counts by the sites found with it.
         """
-        options, T = self._options, len(self.model.donor.tasks)
-        groups = _groups_of(self.model.donor.kernel.matrix[:T, :T], options.max_groups)
-        n_bases = max(options.comparison_bases / len(groups), options.min_comparison_bases)
-        part = self.sample.part(n_bases)
-        weights = np.zeros(T)
-        for group in groups:
-            mean = np.zeros(T)
-            mean[group] = 1.0 / group.size
-            relatives = RelativeWeights(mean, "a group of relatives", 1.0)
+        options, kernel, tasks = self._options, self.model.donor.kernel, self.model.donor.tasks
+        named = weights_of_relatives(kernel, tasks, self.name, like=self.like, tree=self.tree)
+        R = similarity(kernel.matrix[: len(tasks), : len(tasks)])
+        if is_named := named.r2 > 0:
+            weights = np.array([named.weights, spread(R, named.weights, options.error)])
+        else:
+            groups = _groups_of(R, options.max_groups)
+            weights = np.array([np.isin(range(len(R)), group) / group.size for group in groups])
+        has_networks = _with_networks(self.model, named.weights) is not None
+        if has_networks or np.allclose(weights, named.weights):
+            return named, named
+        n_sites = self._sites_found(weights)
+        if not is_named:
+            shares = (n_sites + 1.0) / (n_sites + 1.0).sum()  # equal if none has any
+            named = named._replace(weights=shares @ weights)
+            return named, named
+        is_enough = n_sites.max() >= len(ENDS) * options.min_calls
+        return named, named._replace(weights=weights[n_sites.argmax() if is_enough else 0])
+
+    def _sites_found(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the number of true sites found with each row of weights of the relatives.
+
+        These are the sites expected among those called in a part of the genome, less those among
+        the calls in the same part reversed.
+        """
+        options = self._options
+        part = self.sample.part(
+            max(options.comparison_bases / len(weights), options.min_comparison_bases)
+        )
+        n_sites: list[float] = []
+        for row in weights:
+            if self._watch is not None:
+                self._watch(0, "comparing relatives", len(n_sites) / len(weights))
             trial = SelfTraining(
-                self.model, self.name, part, relatives=relatives, options=options, donors=()
+                self.model,
+                self.name,
+                part,
+                relatives=RelativeWeights(row, "", 1.0),
+                options=options,
+                donors=(),
             )
-            weights += (trial.rounds[0].net + 1.0) * mean  # equal if none has any
-        return weights / weights.sum()
+            n_sites.append(likely_sites(trial.posteriors) * (1 - trial.rounds[0].reversed_rate))
+        return np.array(n_sites)
 
     def _mean_logit(self, end: MultiTaskModel) -> float:
         """Return the mean logit of the shares that the relatives' probabilities assume."""
@@ -530,7 +566,7 @@ class SelfTraining:
             return _Adapted([adapted] * FOLDS, adapted, logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
         options, held = self._options, np.zeros(len(windows))
-        given = model, self._relatives, self.name, windows, weights, parts
+        given = model, self.relatives, self.name, windows, weights, parts
         models = learn_parts(*given, trust=options.trust, C=options.C)
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
@@ -636,7 +672,7 @@ class SelfTraining:
         tasks = np.array(self.model.donor.tasks)
         for clade, facts in self.model.training.get("precision", {}).items():
             is_member = np.isin(tasks, facts["organisms"])
-            if case in facts and self.weights[is_member].sum() > 0.5:
+            if case in facts and self._named.weights[is_member].sum() > 0.5:
                 return {"precision": {"clade": clade, "p90": facts[case]}}
         return {}
 
@@ -647,7 +683,7 @@ class SelfTraining:
         real = max(1 - self.rounds[-1].reversed_rate, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
-        relative = _with_networks(self.model, self.weights)
+        relative = _with_networks(self.model, self._named.weights)
         if len(self.rounds) == 1 and relative is not None:
             layer = relative._replace(
                 n_introns=layer.n_introns,
@@ -699,12 +735,11 @@ def _groups_of(K: NDArray[np.float64], n: int) -> list[NDArray[np.int64]]:
 
     Each is around one that is least similar to those before. (Gonzalez, 1985.)
     """
-    size = np.sqrt(np.diagonal(K))
-    similarity = K / np.outer(size, size)
-    centres = [int(similarity.sum(axis=1).argmax())]
-    while len(centres) < min(n, len(K)):
-        centres.append(int(similarity[:, centres].max(axis=1).argmin()))
-    nearest = similarity[:, centres].argmax(axis=1)
+    R = similarity(K)
+    centres = [int(R.sum(axis=1).argmax())]
+    while len(centres) < min(n, len(R)):
+        centres.append(int(R[:, centres].max(axis=1).argmin()))
+    nearest = R[:, centres].argmax(axis=1)
     return [np.flatnonzero(nearest == k) for k in range(len(centres))]
 
 

@@ -73,8 +73,12 @@ class SelfTrainingOptions:
         Labelled sites of each signal to learn from them alone; of yeast, 10 are too few.
     decoys_of_labelled : int
         Decoys beside labelled sites alone; 40 to 400 give an AUPRC that is 0.02 to 0.05 lower.
+    error : float
+        Error of the relatives' weights, see :func:`seqmtl.adaptation.relatives.spread`. It was
+        chosen on pieces of genomes of a rust, a worm, two of a fly, a parasite, a human and a cat,
+        with the organisms of the starter model nearest to each.
     comparison_bases, min_comparison_bases : float
-        Without a tree, bases in which all relatives are compared, and at least each group of them.
+        Bases in which all weights of relatives are compared, and at least each of them.
     control_bases : float
         Bases of the reversed genome, about, and those in which the sources of coding content are
         compared.
@@ -112,8 +116,9 @@ class SelfTrainingOptions:
     min_gain: float = 0.01
     min_labelled_sites: int = 30
     decoys_of_labelled: int = 2_000
-    comparison_bases: float = 4e6
-    min_comparison_bases: float = 2e5
+    error: float = 1.0
+    comparison_bases: float = 2e6
+    min_comparison_bases: float = 2.5e5
     control_bases: float = 2.5e6
     max_groups: int = 16
     ceiling: float = 0.97

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from sklearn.linear_model import Ridge
 from sklearn.metrics import average_precision_score
 
 from seqmtl import (
@@ -22,7 +23,7 @@ from seqmtl import (
 from seqmtl.adaptation import adapt, learning
 from seqmtl.adaptation.adapted_model import learn_parts, with_organism
 from seqmtl.adaptation.learning import fit_weights
-from seqmtl.adaptation.relatives import RelativeWeights, extend, weights_of_relatives
+from seqmtl.adaptation.relatives import RelativeWeights, extend, spread, weights_of_relatives
 from seqmtl.calibration.sigmoid import fit_sigmoid
 from seqmtl.core import dcd
 from seqmtl.core.losses import find_loss
@@ -226,6 +227,21 @@ class TestRelatives:
             weights_of_relatives(kernel, kernel.names, "gnat", like="fly").weights, [0, 1]
         )
         assert_allclose(weights_of_relatives(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
+
+    @pytest.mark.parametrize("error", [1e-9, 0.3, 1.0, 1e9])
+    def test_weights_with_errors_are_those_of_the_best_prediction(self, error):
+        """The w_s as seen, w_s + error, predict w_n = sum_s a_s w_s with the least mean square."""
+        R = TaskKernel.from_tree(TREE, ["ape", "fly", "bee", "man"]).matrix
+        half = np.linalg.cholesky(R).T  # w_s = half[:, s] of independent normal variables
+        for a in ([0, 1, 0, 0], [0.7, 0.0, 0.2, 0.1]):
+            found = spread(R, np.array(a, dtype=float), error)
+            best = Ridge(error, fit_intercept=False, tol=1e-12).fit(half, half @ a).coef_
+            best = np.maximum(best, 0)
+            assert_allclose(found, best / best.sum(), atol=1e-6)
+            if error < 1e-6:
+                assert_allclose(found, a, atol=1e-6)
+            if error > 1e6:
+                assert_allclose(found, R @ a / (R @ a).sum(), atol=1e-6)
 
     def test_a_taxonomy_dump_places_what_no_tree_has(self, tmp_path):
         # root - (animals - (flies - (fly, gnat), worm), weed); the gnat's sister is the fly

@@ -1,6 +1,7 @@
 """Rounds of self-training: they find what is there, and nothing where there is nothing."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.loading import load_model
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.genome_sample import sample_genome
@@ -227,6 +229,29 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     assert len(told) == n_rounds
     assert own.paired().training["unlabelled"]["c"]["n_known"] == [n, n]
     assert _range_told(own.paired()) == PRECISION["few"]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "expected"), [("a", 0.4, [17 / 27, 10 / 27]), ("b", 1.0, [1, 0])]
+)
+def test_others_count_beside_a_relative_if_its_weights_have_errors(new, name, size, expected):
+    """Such are those of an organism of few introns; others like it are then of use."""
+    rng, model = np.random.default_rng(0), load_model(new / "pair.seqmtl")
+    kernel = TaskKernel(["a", "b"], [[1.0, 0.8], [0.8, 1.0]])
+
+    def with_errors(end):
+        W = np.array(end.W)
+        W[:, end.tasks.index(name)] += rng.normal(0, size * np.abs(W).max(), W.shape[0])
+        return replace(end, kernel=kernel, W=W)
+
+    model = replace(model, donor=with_errors(model.donor), acceptor=with_errors(model.acceptor))
+    sample, true = (
+        sample_genome(new / "sim/genomes/c.fa", PADDING),
+        _true_sites(new / "sim/annotation/c.gff3"),
+    )
+    settled = SelfTraining(model, "c", sample, like="a")
+    assert_allclose(settled.weights, expected)
+    assert 0.6 * len(true) < len(_calls(settled.paired(), new / "sim/genomes/c.fa", 0.5) & true)
 
 
 def test_groups_of_relatives_are_those_of_blocks_of_the_kernel():

@@ -54,7 +54,8 @@ def scan(new, tmp_path, seqmtl):
 def test_a_scan_places_an_organism_by_its_genome(scan):
     found, messages = scan("--organism c --like auto")
     assert len(found) > 100
-    assert "c: scored with the mean weights of all" in messages
+    pattern = r"c: --like auto: the mean of all; relatives used: [ab] 0\.\d\d, [ab] 0\.\d\d\n"
+    assert re.search(pattern, messages)
     assert re.search(r"\d+ acceptors expected in a sample of 0.2 million bases", messages)
     assert re.search(r"median intron called has 1\d\d bases", messages)
     assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
@@ -65,7 +66,8 @@ def test_a_scan_places_an_organism_by_its_genome(scan):
 def test_like_an_organism_of_the_model_is_its_layer_unless_another_is_named(scan):
     assert scan("--like a")[0] == scan("--organism a")[0]
     found, messages = scan("--organism c --like a")
-    assert "c: scored with the weights of a" in messages
+    assert "c: --like a: a; relatives used: a " in messages
+    assert "scored with" not in messages
     assert found != scan("--like a")[0]
 
 
