@@ -427,6 +427,11 @@ class SelfTraining:
         options, reversed_rate = self._options, self.rounds[-1].reversed_rate
         n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
         least = max(n_calls / FOLDS, options.min_calls_of_fold)
+        if (share := self._called_share) < options.min_called_share:
+            return (
+                f"too uncertain predictions for self-training: only {share:.0%} of the introns "
+                "expected have p >= 0.5, as in a genome full of repeats"
+            )
         for fold in range(FOLDS):
             sure = Sites.join(
                 sites.take(
@@ -458,6 +463,11 @@ class SelfTraining:
                     f"reversed genome, where all introns are false, has {reversed_rate:.0%} as many"
                 )
         return ""
+
+    @property
+    def _called_share(self) -> float:
+        """Share of the true sites expected that are among those more likely than not."""
+        return likely_sites(self.posteriors) / max(sum(expected_sites(self.posteriors)), 1e-9)
 
     @property
     def is_enough_known(self) -> bool:
@@ -506,11 +516,10 @@ class SelfTraining:
                 f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
                 "reversed genome, where all are false"
             )
-        high_share = sum(new.n_p90) / max(sum(new.expected), 1e-9)
-        if high_share < self._options.min_high_share:
+        if (share := self._called_share) < self._options.min_called_share:
             return (
-                f"of the introns that a further round would predict, only {high_share:.0%} would "
-                "have p >= 0.9"
+                f"of the introns that a further round would predict, only {share:.0%} would have "
+                "p >= 0.5"
             )
         return ""
 

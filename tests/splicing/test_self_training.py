@@ -86,17 +86,33 @@ def _range_told(model):
     return model.training["unlabelled"]["c"]["precision"]["p90"]
 
 
-def test_rounds_stop_where_hardly_an_intron_is_certain(new, caplog):
+def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new):
     own = SelfTraining(
         _without_content(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
-        options=SelfTrainingOptions(max_rounds=2, min_high_share=0.999),
+        options=SelfTrainingOptions(max_rounds=2, min_called_share=0.999),
     )
-    before = [np.exp(chain.sites) for _, chain in own.posteriors]
+    p = np.concatenate([np.exp(chain.sites) for _, chain in own.posteriors])
+    share = p[p >= 0.5].sum() / p.sum()
+    assert f"only {share:.0%} of the introns expected have p >= 0.5" in own.shortage
+    own.train(lambda one: None)
+    assert len(own.rounds) == 1
+
+
+def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch):
+    own = SelfTraining(
+        _without_content(new / "pair.seqmtl"),
+        "c",
+        sample_genome(new / "sim/genomes/c.fa", PADDING),
+        options=SelfTrainingOptions(max_rounds=2),
+    )
+    before, relatives = [np.exp(chain.sites) for _, chain in own.posteriors], own.state.whole
+    share = property(lambda self: 1.0 if self.state.whole is relatives else 0.4)
+    monkeypatch.setattr(SelfTraining, "_called_share", share)
     with caplog.at_level("INFO"):
         own.train(lambda one: None)
-    assert "would have p >= 0.9" in caplog.text
+    assert "only 40% would have p >= 0.5" in caplog.text
     assert len(own.rounds) == 1
     after = [np.exp(chain.sites) for _, chain in own.posteriors]
     assert all(map(np.array_equal, before, after))
