@@ -499,9 +499,9 @@ class ExampleSource:
         if features is not None and features.is_position_free:
             span = features.span(windows.length)
             self._check_lengths(short_windows(windows, span), len(windows), span)
-            self.log_faults(length_warnings(windows))
         else:
             self.log_faults(find_misplaced(windows))
+        self.log_faults(length_warnings(windows))
         return windows
 
     def _check_lengths(self, names: list[str], n: int, span: int) -> None:
