@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
     PathLike,
@@ -29,6 +30,8 @@ WHOLE_NUMBER = f"a whole number of up to {MAX_DIGITS} digits"
 #: Bytes of the longest name of an organism, a split or a contig.
 LONGEST_NAME = 255
 LABEL_RULE = "label must be 1, -1 or 0"
+#: What pandas, R and Python write for a missing value, in lower case.
+MISSING = frozenset(("nan", "na", "n/a", "<na>", "none", "null"))
 
 _NO_ROWS = (b"track", b"browser")
 _STARTS_OF_NO_ROWS = b"#tb \t\v\f"
@@ -532,6 +535,25 @@ class NameColumn:
                 if name not in self._numbers:
                     self._add(rows.row(number))
         return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
+
+    def check_organisms(self, source: str) -> None:
+        """Check the names of organisms.
+
+        Raises
+        ------
+        InputFormatError
+            If two mean one organism, or a missing value is among several names.
+        """
+        if len(self.names) > 1:
+            for name, line in zip(self.names, self.lines, strict=True):
+                if name.lower() in MISSING:
+                    raise InputFormatError(
+                        f"{self._what} must not be missing, got {name!r}; fill the field, or "
+                        "rename the organism if this is its name",
+                        path=source,
+                        line=line,
+                    )
+        check_distinct(self.names, source, self.lines)
 
     def _add(self, row: Row) -> None:
         field = row.fields[self._column]
