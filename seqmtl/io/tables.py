@@ -34,6 +34,8 @@ from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
 
+_WEIGHTS = ("weight", "weights", "sample_weight")
+
 
 def read_windows(
     path: PathLike,
@@ -248,6 +250,14 @@ class _TableReader:
             self._check_no_other_name("split", "use all rows (--split all)")
         if site is None:
             self._check_no_other_name("site", "remove it")
+        for name in self._columns if require_labels else ():
+            if name.lower() in _WEIGHTS and is_first_time((self._source, name)):
+                logger.warning(
+                    "%s: the column %r is not read, so all rows count alike; for weights use "
+                    "sample_weight of the estimators in Python",
+                    self._source,
+                    name,
+                )
         self._blocks = (part for rows in blocks for part in rows.split(n))
         self._labels = LabelColumn(self._source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))

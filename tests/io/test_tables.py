@@ -239,6 +239,17 @@ def test_blanks_around_names_do_not_count(write):
     assert windows.split_names == ("train", "test")
 
 
+@pytest.mark.parametrize("name", ["weight", "Weights", "sample_weight"])
+def test_a_column_of_weights_is_said_to_be_not_read(write, caplog, name):
+    path = write(table([(*row, "2") for row in ROWS], ("organism", "label", "sequence", name)))
+    for _ in range(2):
+        assert rows_of(read_windows(path)) == EXPECTED
+    assert caplog.text.count(f"the column '{name}' is not read, so all rows count alike") == 1
+    caplog.clear()
+    read_windows(path, require_labels=False)
+    assert not caplog.text
+
+
 def test_an_organism_may_have_the_name_of_a_missing_value(write):
     rows = [("NA", label, sequence) for _, label, sequence in ROWS]
     assert read_windows(write(table(rows))).task_names == ("NA",)
@@ -390,7 +401,9 @@ BAD = [
     ("# note\n# more\n", "it is empty", None),
     ("#sequence,label\nACGT,1\n", "rename '#sequence' to 'sequence'", 1),
     ('"sequence"\t"label"\n"1"\t"ACGT"\t1\n', "got 3; .*row.names = FALSE", 2),
-    (table().replace("\t", ";"), "separate the columns by tabs", 1),
+    (table().replace("\t", ";"), "separate the columns by tabs, such as with tr ';' ", 1),
+    ("sep=,\n" + table().replace("\t", ","), "remove this line, which is for Excel", 1),
+    ("sep=;\n" + table().replace("\t", ";"), "remove this line, which is for Excel", 1),
     (table(header=("label", "label", "sequence")), "column once, got 'label' again", 1),
     (table([*ROWS, ("worm", "1", '"ACGTA')]).replace("\t", ","), "quotes must end on its line", 5),
     (table([*ROWS, ("worm", "1")]).replace("\t", ","), "3 comma-separated fields .* got 2", 5),
