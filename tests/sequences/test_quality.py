@@ -105,13 +105,14 @@ def test_a_test_split_that_copies_training_rows_is_told(write, tmp_path, seqmtl)
     for held, told in ((texts, "60 of 60"), (turned[:30] + new[30:], "30 of 60"), (new, "")):
         rows = [
             f"yeast\t{split}\t{1 - 2 * (i % 2)}\t{text}"
-            for split, of_split in (("train", texts), ("test", held))
+            for split, of_split in (("train", texts + _random(2, 30, seed=2)), ("test", held))
             for i, text in enumerate(of_split)
         ]
         data = write("organism\tsplit\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
         model = tmp_path / "m.seqmtl"
         seqmtl(f"train {data} --selection none --features spectrum:2 -q -o {model}")
         shown = seqmtl(f"evaluate {model} {data} --bootstrap 0").err
+        assert shown.count("w.tsv: kept") == 1
         assert ("windows of the split test are also in the split train" in shown) == bool(told)
         assert told in shown
 
