@@ -125,6 +125,10 @@ def read_peaks(
             )
         _log_middles(table, offsets, window, source)
     peaks = _windows_around(source, table, offsets, window, genome)
+    if n_beyond := int((peaks.lengths < peaks.sizes).sum()):
+        logger.warning(
+            "%s: %d of %d windows extend beyond their contig, and are N there", source, n_beyond, n
+        )
     return _once(peaks, window) if once else peaks
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._names import NameIndex, check_distinct, match_names
+from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, line_blocks, source_name
 from seqmtl.io.bed import true_by_score
@@ -196,7 +196,7 @@ class _SiteReader:
             wanted = [*filter(self._is_wanted, names)]
             match_names(wanted, [self._organism], self._source)
         else:
-            check_distinct(names, self._source, self._organisms.lines)
+            self._organisms.check_organisms(self._source)
         sites = {name: np.concatenate(part) for name, part in self._parts.items()}
         begins, ends, is_reverse = sites["begins"], sites["ends"], sites["is_reverse"]
         starts = window_starts(begins, ends, is_reverse, length)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import is_first_time
-from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, ParameterError
 from seqmtl.files.streams import PathLike, first_bytes, readable, source_name
 from seqmtl.io.dataset import is_dataset, read_dataset
 from seqmtl.io.fasta import cut_window, guess_format, one_length, read_fasta_windows
 from seqmtl.io.tsv import (
+    MISSING,
     Columns,
     LabelColumn,
     NameColumn,
@@ -33,6 +33,8 @@ from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, letter_remedy
 from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
+
+_WEIGHTS = ("weight", "weights", "sample_weight")
 
 
 def read_windows(
@@ -248,6 +250,14 @@ class _TableReader:
             self._check_no_other_name("split", "use all rows (--split all)")
         if site is None:
             self._check_no_other_name("site", "remove it")
+        for name in self._columns if require_labels else ():
+            if name.lower() in _WEIGHTS and is_first_time((self._source, name)):
+                logger.warning(
+                    "%s: the column %r is not read, so all rows count alike; for weights use "
+                    "sample_weight of the estimators in Python",
+                    self._source,
+                    name,
+                )
         self._blocks = (part for rows in blocks for part in rows.split(n))
         self._labels = LabelColumn(self._source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
@@ -290,7 +300,7 @@ class _TableReader:
             min(self._sizes[0], int(lengths.min(initial=sys.maxsize))),
             max(self._sizes[1], self._length if numbers.size else 0),
         )
-        check_distinct(self._organisms.names, self._source, self._organisms.lines)
+        self._organisms.check_organisms(self._source)
         columns["task_names"] = self._organisms.names
         if self._organism is not None:
             columns["task_names"] = (self._organism,)
@@ -360,11 +370,17 @@ class _TableReader:
     def _letters(self, rows: Columns) -> tuple[bytes, NDArray[np.int64]]:
         """Return the codes of all sequences, one after the other, and their lengths."""
         sequences = rows.texts(self._columns["sequence"])
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        for number in np.flatnonzero(lengths <= max(map(len, MISSING))).tolist():
+            if sequences[number].lower() in MISSING:
+                rows.row(number).refuse(
+                    f"sequence must not be missing, got {sequences[number]!r}; fill the field, or "
+                    "leave the row out"
+                )
         codes = "".join(sequences).encode().translate(CHECKED_CODES)
         if INVALID in codes:
             for row, sequence in zip(rows, sequences, strict=True):
                 _check_letters(row, sequence)
-        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         if self._first_length is None:
             self._set_length(rows.row(0), len(sequences[0]))
         if lengths.max() > self._longest[0]:

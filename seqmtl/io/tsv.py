@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
     PathLike,
@@ -29,6 +30,8 @@ WHOLE_NUMBER = f"a whole number of up to {MAX_DIGITS} digits"
 #: Bytes of the longest name of an organism, a split or a contig.
 LONGEST_NAME = 255
 LABEL_RULE = "label must be 1, -1 or 0"
+#: What pandas, R and Python write for a missing value, in lower case.
+MISSING = frozenset(("nan", "na", "n/a", "<na>", "none", "null"))
 
 _NO_ROWS = (b"track", b"browser")
 _STARTS_OF_NO_ROWS = b"#tb \t\v\f"
@@ -475,7 +478,11 @@ def _column_hint(required: str, names: list[str]) -> str:
         return "this looks like GFF or GTF, which is for seqmtl dataset"
     if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):
         return "this looks like a row; write a header above it"
-    if len(names) == 1 and any(mark in names[0] for mark in ",; "):
+    if names[0].lower().startswith("sep="):
+        return "remove this line, which is for Excel"
+    if len(names) == 1 and ";" in names[0]:
+        return "separate the columns by tabs, such as with tr ';' '\\t'"
+    if len(names) == 1 and " " in names[0]:
         return "separate the columns by tabs"
     if close := get_close_matches(required, lowered, n=1, cutoff=_SIMILAR):
         return f"rename {lowered[close[0]]!r} to {required!r}"
@@ -532,6 +539,25 @@ class NameColumn:
                 if name not in self._numbers:
                     self._add(rows.row(number))
         return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
+
+    def check_organisms(self, source: str) -> None:
+        """Check the names of organisms.
+
+        Raises
+        ------
+        InputFormatError
+            If two mean one organism, or a missing value is among several names.
+        """
+        if len(self.names) > 1:
+            for name, line in zip(self.names, self.lines, strict=True):
+                if name.lower() in MISSING:
+                    raise InputFormatError(
+                        f"{self._what} must not be missing, got {name!r}; fill the field, or "
+                        "rename the organism if this is its name",
+                        path=source,
+                        line=line,
+                    )
+        check_distinct(self.names, source, self.lines)
 
     def _add(self, row: Row) -> None:
         field = row.fields[self._column]

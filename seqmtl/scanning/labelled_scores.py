@@ -10,7 +10,7 @@ from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 def score_labelled(model: MultiTaskModel, source: ExampleSource, what: str) -> CandidateScores:
     """Score every candidate of a dataset, or the labelled windows of a file.
 
-    Warns that `what` is too good if the model was trained on them.
+    Warns that `what` is misleading if the model was trained on them.
     """
     if model.can_scan and source.dataset is not None:
         scores = score_candidates(

@@ -19,7 +19,7 @@ MAX_COPIES, MAX_COPIES_OF_SHORT, MAX_SHARED, MAX_IN_TRAINING = 0.05, 0.5, 0.9, 0
 _SHORT = 20
 #: Decoys per true site or the reverse from which to warn; a plain choice.
 MAX_PER_SITE = 100
-#: AUROC of the length alone from which to warn; a plain choice.
+#: AUROC of the number of bases alone from which to warn; a plain choice.
 MAX_BY_LENGTH = 0.9
 
 _BASES = 1 << 24  # that are read at a time
@@ -187,17 +187,17 @@ def short_windows(windows: Windows, k: int) -> list[str]:
 
 
 def length_warnings(windows: Windows) -> list[str]:
-    """Describe organisms whose positives and negatives are told apart by their length alone.
+    """Describe organisms whose positives and negatives are told apart by how many bases they have.
 
     Parameters
     ----------
     windows : Windows
-        Labelled windows, padded with N at their end.
+        Labelled windows; N, also those at the end of shorter sequences, are no bases.
     """
-    lengths, uneven = lengths_of(windows), []
+    n_bases, uneven = _n_bases(windows), []
     for t, name in enumerate(windows.task_names):
         positive, negative = (
-            lengths[(windows.task_ids == t) & (windows.labels * sign > 0)] for sign in (1, -1)
+            n_bases[(windows.task_ids == t) & (windows.labels * sign > 0)] for sign in (1, -1)
         )
         if not positive.size or not negative.size:
             continue
@@ -210,9 +210,16 @@ def length_warnings(windows: Windows) -> list[str]:
     if not uneven:
         return []
     return [
-        f"positives and negatives are told apart by their length alone: {', '.join(uneven)}; cut "
-        "them to one length, or take negatives of the lengths of the positives"
+        "positives and negatives are told apart by their number of bases alone, without N: "
+        f"{', '.join(uneven)}; cut them to one length, or take negatives with as many bases and N "
+        "as the positives"
     ]
+
+
+def _n_bases(windows: Windows) -> NDArray[np.int64]:
+    """Return how many of A, C, G and T every window has, shape (n,)."""
+    counts = [(windows[part].matrix() != OTHER).sum(axis=1) for part in _parts(windows)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *counts])
 
 
 def lengths_of(windows: Windows) -> NDArray[np.int64]:

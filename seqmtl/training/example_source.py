@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from seqmtl._memory import require_memory
+from seqmtl._messages import messages_from
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import (
     InputFormatError,
@@ -499,9 +500,9 @@ class ExampleSource:
         if features is not None and features.is_position_free:
             span = features.span(windows.length)
             self._check_lengths(short_windows(windows, span), len(windows), span)
-            self.log_faults(length_warnings(windows))
         else:
             self.log_faults(find_misplaced(windows))
+        self.log_faults(length_warnings(windows))
         return windows
 
     def _check_lengths(self, names: list[str], n: int, span: int) -> None:
@@ -659,7 +660,7 @@ class ExampleSource:
         model : MultiTaskModel
             The model.
         what : str
-            What is too good then.
+            What is misleading then.
         """
         trained = model.training.get("split", "train")
         has_both = windows.splits is not None and trained in windows.split_names
@@ -669,11 +670,12 @@ class ExampleSource:
             "%s: the split %s is compared with the split %s", self.name, self.split, trained
         )
         parts = tuple(replace(part, split=trained) for part in self.parts)
-        rows = replace(self, parts=parts).read_for(model, require_labels=False)
+        with messages_from(logging.WARNING):  # the file has its note
+            rows = replace(self, parts=parts).read_for(model, require_labels=False)
         n_copies = count_copies(windows, rows, is_stranded=model.features.is_stranded)
         if n_copies >= MAX_IN_TRAINING * len(windows):
             logger.warning(
-                "%s: %d of %d windows of the split %s are also in the split %s, so %s too good; "
+                "%s: %d of %d windows of the split %s are also in the split %s, so %s misleading; "
                 "leave them out",
                 self.name,
                 n_copies,
@@ -852,7 +854,7 @@ def warn_if_trained_on(
     split : str or None
         Split of the rows, or all; None if the data have no splits.
     what : str
-        What is too good then.
+        What is misleading then.
     """
     trained = model.training.get("split", "train")
     if trained != "all" and split not in (None, "all", trained):
@@ -861,14 +863,15 @@ def warn_if_trained_on(
     if not sources.isdisjoint(map(_real_path, paths)):
         rows = ", ".join(paths) + (f", split {trained}" if split else "")
         logger.warning(
-            "the model was trained on %s, so %s too good; give examples held out from training%s",
+            "the model was trained on %s, so %s misleading; give examples held out from training%s",
             rows,
             what,
             "" if split else ", or a split column (train, test)",
         )
     elif split is not None and any(is_known(name, model.tasks) for name in names):
         logger.warning(
-            "if the model was trained on another copy of these rows (split %s of %s), %s too good",
+            "if the model was trained on another copy of these rows (split %s of %s), %s "
+            "misleading",
             trained,
             ", ".join(paths),
             what,

@@ -260,7 +260,7 @@ def test_it_says_at_which_shares_they_hold_and_that_training_windows_are_no_held
     command = f"calibrate {files}/m {files}/windows.tsv -o {files}/d"
     assert "--prevalence" in seqmtl(command).err
     shown = seqmtl(f"{command} --split train --prevalence 0.1").err
-    assert "probabilities are too good" in shown
+    assert "probabilities are misleading" in shown
 
 
 def test_absent_class_and_missing_split(files, tmp_path, write, seqmtl):

@@ -120,4 +120,4 @@ def test_figures_on_the_training_rows_are_too_good(table, tmp_path, monkeypatch,
         options = "--features wd:2 --selection none -o m"
         seqmtl(f"train {tmp_path}/{trained_on}.tsv {options}")
         error = seqmtl(f"evaluate m {evaluated_on}.tsv --bootstrap 0").err
-        assert error.count("so this accuracy is too good; give examples held") == n_warnings
+        assert error.count("so this accuracy is misleading; give examples held") == n_warnings

@@ -233,10 +233,11 @@ def test_negatives_are_like_the_windows_and_off_them(genome, write, seed):
     assert len(drawn.begins) > 6
 
 
-def test_a_window_beyond_its_contig_has_negatives_with_the_same_n(write):
+def test_a_window_beyond_its_contig_has_negatives_with_the_same_n(write, caplog):
     letters = "ACGT" * 200
     genome = load_genome(write(f">c\n{letters}\n", "g.fa"), padding=0)
     peaks = read_peaks(write("c\t10\t11\tx\t0\t-\nc\t790\t791\n", "p.bed"), genome, 100)
+    assert "p.bed: 2 of 2 windows extend beyond their contig, and are N there" in caplog.text
     (first, last) = windows_of_peaks(draw_negatives(peaks, genome, 0), genome).sequences()
     assert (first[-39:], last[-40:]) == ("N" * 39, "N" * 40)
     assert "N" not in first[:61] + last[:60]

@@ -235,6 +235,7 @@ BAD = [
     ("contig\tposition\tstrand\tlabel\nI\t21\t+\t1\n", "got 21-22", 2),
     ("contig\tposition\tstrand\tlabel\nI\tx\t+\t1\n", "position must be a whole number", 2),
     ("contig\tposition\tstrand\tlabel\nI\t2\t+\t3\n", "label must be 1, -1 or 0, got '3'", 2),
+    (TABLE.replace("fly", "NA"), "organism must not be missing, got 'NA'", 3),
 ]
 
 

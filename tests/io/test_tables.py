@@ -124,7 +124,13 @@ def test_csv_is_read_as_the_same_rows_between_tabs(write):
     assert rows_of(windows) == [("task", 1, "ACGT"), ("task", -1, "TTTT")]
 
 
-SEQUENCES = st.lists(st.text("ACGTNacgt", min_size=1, max_size=12), min_size=1, max_size=9)
+def letters_of(alphabet, shortest, longest):
+    """Return a strategy of sequences; NA and NAN are missing values in a table."""
+    texts = st.text(alphabet, min_size=shortest, max_size=longest)
+    return texts.filter(lambda text: text.upper() not in ("NA", "NAN"))
+
+
+SEQUENCES = st.lists(letters_of("ACGTNacgt", 1, 12), min_size=1, max_size=9)
 
 
 @given(SEQUENCES, st.none() | st.integers(1, 14), st.booleans())
@@ -233,6 +239,22 @@ def test_blanks_around_names_do_not_count(write):
     assert windows.split_names == ("train", "test")
 
 
+@pytest.mark.parametrize("name", ["weight", "Weights", "sample_weight"])
+def test_a_column_of_weights_is_said_to_be_not_read(write, caplog, name):
+    path = write(table([(*row, "2") for row in ROWS], ("organism", "label", "sequence", name)))
+    for _ in range(2):
+        assert rows_of(read_windows(path)) == EXPECTED
+    assert caplog.text.count(f"the column '{name}' is not read, so all rows count alike") == 1
+    caplog.clear()
+    read_windows(path, require_labels=False)
+    assert not caplog.text
+
+
+def test_an_organism_may_have_the_name_of_a_missing_value(write):
+    rows = [("NA", label, sequence) for _, label, sequence in ROWS]
+    assert read_windows(write(table(rows))).task_names == ("NA",)
+
+
 def test_a_split_by_another_name_is_not_ignored(write):
     for name in ("Split", "splits", "set", "fold", "Partition"):
         path = write(f"sequence,label,{name}\nACGT,1,train\nTTTT,0,test\n")
@@ -304,7 +326,7 @@ def test_random_tables_agree_with_a_naive_reader(tmp_path_factory, data):
         row = {
             "organism": data.draw(st.sampled_from(pool)),
             "label": data.draw(st.sampled_from(["1", "+1", negative])),
-            "sequence": data.draw(st.text("ACGTNacgtnRYk", min_size=bases, max_size=bases)),
+            "sequence": data.draw(letters_of("ACGTNacgtnRYk", bases, bases)),
             "split": data.draw(st.sampled_from(["train", "test"])),
             "extra": data.draw(st.sampled_from(["", "7", "ACGT", "#x"])),
         }
@@ -379,7 +401,9 @@ BAD = [
     ("# note\n# more\n", "it is empty", None),
     ("#sequence,label\nACGT,1\n", "rename '#sequence' to 'sequence'", 1),
     ('"sequence"\t"label"\n"1"\t"ACGT"\t1\n', "got 3; .*row.names = FALSE", 2),
-    (table().replace("\t", ";"), "separate the columns by tabs", 1),
+    (table().replace("\t", ";"), "separate the columns by tabs, such as with tr ';' ", 1),
+    ("sep=,\n" + table().replace("\t", ","), "remove this line, which is for Excel", 1),
+    ("sep=;\n" + table().replace("\t", ";"), "remove this line, which is for Excel", 1),
     (table(header=("label", "label", "sequence")), "column once, got 'label' again", 1),
     (table([*ROWS, ("worm", "1", '"ACGTA')]).replace("\t", ","), "quotes must end on its line", 5),
     (table([*ROWS, ("worm", "1")]).replace("\t", ","), "3 comma-separated fields .* got 2", 5),
@@ -398,6 +422,11 @@ BAD = [
     (table([*ROWS, ("worm", "1", "AC TA")]), "got ' ' at letter 3", 5),
     (table([*ROWS, ("worm", "1", "ACéT")]), "got 'é' at letter 3", 5),
     (table([*ROWS, ("", "1", "ACGTA")]), "organism must not be empty", 5),
+    (table([*ROWS, ("NA", "1", "ACGTA")]), "organism must not be missing, got 'NA'; fill", 5),
+    (table([("nan", "1", "ACGTA"), *ROWS]), "organism must not be missing, got 'nan'; fill", 2),
+    (table([*ROWS, ("worm", "1", "NaN")]), "sequence must not be missing, got 'NaN'; fill", 5),
+    (table([("worm", "1", "NA"), *ROWS]), "sequence must not be missing, got 'NA'; fill", 2),
+    (table([*ROWS, ("worm", "1", "None")]), "sequence must not be missing, got 'None'; fill", 5),
     (table([*ROWS, ("w" * 300, "1", "ACGTA")]), "at most 255 bytes, got 300", 5),
     (table([*ROWS, ("worm", "1", "ACGTA", "x")]), "3 tab-separated fields .* got 4", 5),
     ("label\torganism\tlabel\tsequence\n", "column once, got 'label' again; rename one", 1),

@@ -105,13 +105,14 @@ def test_a_test_split_that_copies_training_rows_is_told(write, tmp_path, seqmtl)
     for held, told in ((texts, "60 of 60"), (turned[:30] + new[30:], "30 of 60"), (new, "")):
         rows = [
             f"yeast\t{split}\t{1 - 2 * (i % 2)}\t{text}"
-            for split, of_split in (("train", texts), ("test", held))
+            for split, of_split in (("train", texts + _random(2, 30, seed=2)), ("test", held))
             for i, text in enumerate(of_split)
         ]
         data = write("organism\tsplit\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
         model = tmp_path / "m.seqmtl"
         seqmtl(f"train {data} --selection none --features spectrum:2 -q -o {model}")
         shown = seqmtl(f"evaluate {model} {data} --bootstrap 0").err
+        assert shown.count("w.tsv: kept") == 1
         assert ("windows of the split test are also in the split train" in shown) == bool(told)
         assert told in shown
 
@@ -120,8 +121,13 @@ def test_training_says_so_and_goes_on(write, tmp_path, seqmtl):
     rows = [f"yeast\t{1 - 2 * (i % 2)}\t{t}" for i, t in enumerate(_random(60))]
     rows += [f"yeast\t-1\t{rows[0].split()[2]}"]
     data = write("organism\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
-    shown = seqmtl(f"train {data} --selection none -C 0.1 --site 10 -q -o {tmp_path}/m.seqmtl").err
+    train = f"train {data} --selection none -C 0.1 --site 10 -q -o {tmp_path}/m.seqmtl"
+    shown = seqmtl(train).err
     assert "w.tsv: windows that occur with both labels: 1 of yeast" in shown
+    assert "number of bases alone" not in shown
+    masked = [row[:-3] + "NNN" if "\t-1\t" in row else row for row in rows]
+    write("organism\tlabel\tsequence\n" + "\n".join(masked) + "\n", "w.tsv")
+    assert "w.tsv: positives and negatives are told apart by their number of b" in seqmtl(train).err
 
 
 @pytest.mark.parametrize(
@@ -140,3 +146,15 @@ def test_classes_of_different_lengths(positive, negative, is_told_apart):
     medians = f"medians {np.median(positive):g} and {np.median(negative):g}"
     found = length_warnings(windows)
     assert [medians in fault for fault in found] == [True] * is_told_apart
+
+
+@pytest.mark.parametrize("n_share", [1.0, 0.5])
+def test_classes_of_different_numbers_of_n(n_share):
+    texts = _random(40)
+    masked = [text[:5] + "NNNNNN" + text[11:] for text in texts[20 : 20 + int(20 * n_share)]]
+    texts[20 : 20 + len(masked)] = masked
+    windows = Windows.from_strings(texts, labels=[1] * 20 + [-1] * 20)
+    found = length_warnings(windows)  # 100 or 75 of 100 pairs, ties count half
+    assert ["number of bases alone, without N: task (medians 21 and 15)" in f for f in found] == (
+        [True] if n_share == 1 else []
+    )
