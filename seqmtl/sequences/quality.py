@@ -103,7 +103,7 @@ class WindowChecker:
                     (_count_repeated(values[is_true]), n_true, "positives"),
                     (_count_repeated(values[~is_true]), n_decoys, "negatives"),
                 )
-                if n_copies and scale * n_copies >= limit * n
+                if scale * n_copies > limit * n
             ]
             if n_both:
                 both_labels.append(f"{about}{scale * n_both} of {name}")

@@ -219,7 +219,7 @@ def test_addresses(address):
     assert check_address(address) == address
 
 
-@pytest.mark.parametrize("address", ["", "local", "local:", "local:0", "local:-1", "host", "a.txt"])
+@pytest.mark.parametrize("address", ["local", "local:", "local:0", "local:-1", "host", "a.txt"])
 def test_what_is_no_address(address, capsys):
     with pytest.raises(ValueError, match="must be the address of a scheduler"):
         check_address(address)

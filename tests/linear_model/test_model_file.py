@@ -410,7 +410,7 @@ class TestHostileDescriptions:
     def test_weights_beyond_the_memory_are_refused_before_they_are_allocated(
         self, sparse_file, monkeypatch
     ):
-        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1000)
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10_000)
         with pytest.raises(SeqmtlError, match=r"weights of .* features for 2 tasks would take"):
             MultiTaskModel.load(sparse_file)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from seqmtl._names import abbreviate, identify, match_names, simplify
-from seqmtl.exceptions import ModelFileError
+from seqmtl.exceptions import ModelFileError, UsageError
 from seqmtl.files import catalogue
 from seqmtl.relations.trees import read_tree
 
@@ -47,7 +47,7 @@ def test_a_model_in_an_archive_is_no_file(tmp_path, monkeypatch):
         ModelFileError, match=r"^starter:x: is in an archive \(.*p.zip/.*; unpack it"
     ):
         catalogue.model_path("starter:x")
-    with pytest.raises(ModelFileError, match=r"^starter:y: is not a shipped model \(starter:x\)"):
+    with pytest.raises(UsageError, match=r"^starter:y is not a shipped model \(starter:x\)"):
         catalogue.model_path("starter:y")
 
 

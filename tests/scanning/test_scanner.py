@@ -309,7 +309,7 @@ class TestFiles:
         assert summary.n_contigs == 4
         assert summary.n_bases == 400 + 7 + 12 + 130
         assert summary.n_scored == summary.n_records == 389 + 1 + 119
-        assert progress[-1] == (549, 549)
+        assert progress[-1] == (549,)
         assert summary.short_contigs == ["tiny"]
         windows = [text[i : i + 12] for text in CONTIGS.values() for i in range(len(text) - 11)]
         assert summary.n_mixed == sum("N" in window for window in windows)

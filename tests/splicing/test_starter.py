@@ -56,7 +56,10 @@ def test_the_paired_starter_model_is_of_the_other_two(tmp_path):
     without = {name for name, layer in model.layer.items() if layer.u12 is None}
     assert len(without) == 13
     assert without > {"c_elegans", "d_melanogaster", "p_falciparum", "s_cerevisiae"}
-    assert model.training == {"split": "valid"}
+    assert model.training.keys() == {"split", "precision"}
+    assert all(
+        {*facts["organisms"]} <= {*model.tasks} for facts in model.training["precision"].values()
+    )
     for signal in SIGNALS:
         own, site_model = getattr(model, signal), load_model(f"starter:{signal}")
         assert np.array_equal(own.bias, site_model.bias)
