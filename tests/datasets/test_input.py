@@ -169,6 +169,18 @@ def test_the_annotation_of_another_genome(folder):
         build(folder, config_text())
 
 
+def test_the_annotation_of_a_longer_assembly(folder, caplog):
+    """The genes of chr1 and chr2, of which half of chr2 is missing in the FASTA file."""
+    contigs, genes = make_genome(1)
+    write_inputs(folder, contigs | {"chr2": contigs["chr2"][:4000]}, genes)
+    starts = [exons[0][1] if strand == "+" else exons[1][0] - 2 for _, strand, exons in genes]
+    n = sum(c == "chr2" and s + 2 > 4000 for (c, _, _), s in zip(genes, starts, strict=True))
+    build(folder, config_text())
+    text = f"{n} of {len(genes)} donor sites are beyond the end of their contig and left out; is it"
+    assert n > 5
+    assert text in caplog.text
+
+
 def test_crlf_and_gzip_give_the_same(folder):
     build(folder, config_text())
     expected = read_rows(folder)
