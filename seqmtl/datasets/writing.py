@@ -110,7 +110,7 @@ def check_folder(target: Path, *, force: bool) -> None:
     SeqmtlError
         If it contains other files, or cannot be created.
     """
-    if target.exists() and not target.is_dir():
+    if os.path.lexists(target) and not target.is_dir():
         raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
     if not target.exists():
         parent = next(folder for folder in target.absolute().parents if folder.exists())

@@ -312,7 +312,18 @@ def open_raw(path: PathLike) -> AbstractContextManager[Any]:
     """Open a file for reading the bytes that are stored; ``"-"`` is standard input."""
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
-    return open_pipe(path) if is_pipe(path) else open(path, "rb")
+    return open_pipe(path) if is_pipe(path) else io.BufferedReader(_InputFile(path))
+
+
+class _InputFile(io.FileIO):
+    """A file whose errors of reading, such as of a damaged disk, name it."""
+
+    def readinto(self, buffer: Any) -> int | None:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            error.filename = self.name
+            raise
 
 
 def read_bytes(path: PathLike) -> bytes:

@@ -346,7 +346,9 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
     told = seqmtl(f"{command} {other}", 1).err
     assert "must be empty or an earlier dataset" in told
     seqmtl(f"{command} {other} --force")
-    assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/x.fa", 1).err
+    (folder / "loop").symlink_to("loop")
+    for name in ("x.fa", "loop"):
+        assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/{name}", 1).err
 
 
 def test_a_failure_leaves_nothing_behind(folder, monkeypatch):
