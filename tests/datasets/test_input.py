@@ -69,6 +69,9 @@ BAD_CONFIGS = {
     "organisms must be given": 'signal = "donor"',
     r"at least one entry, got {}; add \[organisms.NAME\]": 'signal = "donor"\n[organisms]',
     "organisms.x.genome must be a file; .*, got .*z.fa": config_text().replace("x.fa", "z.fa"),
+    "x.genome must be a file; .*, got '.*~/x.fa'; write the home folder in full: ~ is not exp": (
+        config_text().replace("x.fa", "~/x.fa")
+    ),
     "x.genom is not a key .* mean .genome.": config_text().replace("genome =", "genom ="),
     "anotation is not a key .* mean": config_text().replace("annotation =", "anotation ="),
     "x.annotation .*, got 'none of them'; give one": config_text().replace("annotation", "#"),
