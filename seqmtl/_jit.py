@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numba
+try:
+    import numba
+except ValueError as error:  # numba reads its environment variables
+    raise ImportError(
+        f"numba cannot start: {error} Correct or unset its variables, such as NUMBA_NUM_THREADS"
+    ) from error
 from llvmlite import ir
 from numba import types
 from numba.core import config

@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from seqmtl.exceptions import MemoryLimitError
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _least: ContextVar[int] = ContextVar("least", default=logging.NOTSET)
 _logged: set[Hashable] = set()
@@ -66,8 +68,9 @@ def message_of(error: BaseException) -> str:
         if error.errno == errno.EBADF:
             return "cannot write standard output: it is closed; open it, or send it to /dev/null"
         return error.strerror
-    if isinstance(error, MemoryError) and not str(error):
-        return "out of memory"
+    if isinstance(error, MemoryError) and not isinstance(error, MemoryLimitError):
+        # Python says nothing, numpy "Unable to allocate 8 GiB for an array with shape ..."
+        return f"out of memory{f' ({error})' if str(error) else ''}"
     if type(error).__name__ == "LinAlgError":  # numpy is not imported here
         return f"the computation failed ({error}); scale the columns, or look for huge values"
     return str(error) or type(error).__name__

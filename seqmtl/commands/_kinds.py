@@ -54,12 +54,12 @@ def positive_int(value: object) -> int:
     return _whole(value, 1)
 
 
-def up_to(max_val: int) -> Kind:
-    """Return a kind that takes an integer from 1 to another."""
+def up_to(max_val: int, min_val: int = 1) -> Kind:
+    """Return a kind that takes an integer from one to another."""
 
     def number(value: object) -> int:
         parsed = _parsed(value, int)
-        check_integer("", parsed, 1, max_val)
+        check_integer("", parsed, min_val, max_val)
         return int(parsed)
 
     return number

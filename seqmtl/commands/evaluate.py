@@ -34,7 +34,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
     bootstrap: int = option(
         "bootstrap resamples for the 95 % intervals; 0 for none",
         metavar="N",
-        kind=_kinds.count,
+        kind=_kinds.up_to(1_000_000, 0),
         default=200,
     )
     seed: int = _options.seed("seed of the bootstrap")

@@ -145,9 +145,10 @@ def _run(command: Command, arguments: list[str]) -> int:
     try:
         for argument in arguments:
             if re.search("[\ud800-\udfff]", argument):
-                raise UsageError(
-                    f"{argument!a} is not UTF-8, as models and summaries are; rename the file"
-                )
+                fault = "is not UTF-8, as models and summaries are; rename the file"
+                if sys.getfilesystemencoding() != "utf-8":
+                    fault = "has letters that this locale lacks; set PYTHONUTF8=1"
+                raise UsageError(f"{argument!a} {fault}")
         values, messages = parser.values(arguments)
     except UsageError as error:
         return _refuse(program, f"{error}{hint}", 2)

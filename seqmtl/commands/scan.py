@@ -259,7 +259,12 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
     if not names:
         raise UsageError(f"must name the contigs to scan, got none in {text!r}", "contigs")
     if not lengths.keys() >= {*names}:
-        raise UsageError(f"--contigs: {unknown_contig(names, list(lengths))}")
+        remedy = "; parts of contigs are for --regions" if ":" in text else ""
+        if "," in text and not is_list:
+            remedy += (
+                "; write names with commas into a file, a name a line, and give --contigs @FILE"
+            )
+        raise UsageError(f"--contigs: {unknown_contig(names, list(lengths))}{remedy}")
     return frozenset(names)
 
 

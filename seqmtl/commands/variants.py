@@ -206,7 +206,8 @@ _TEXT = """\
       --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
   bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
 
-Every line is written unchanged, except for a new INFO entry with one item per ALT allele:
+Every line is written unchanged, except for a new INFO entry with one item per ALT allele (and the
+first line, ##fileformat, is added where it is missing):
   SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
 (acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
   DS  largest increase (gain, G) and decrease (loss, L) in the probability of a site, 0 to 1

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import available_memory
 from seqmtl._threads import in_order, n_threads
-from seqmtl.datasets.config import SPLITS, Config, OrganismConfig
+from seqmtl.datasets.config import Config, OrganismConfig
 from seqmtl.datasets.decoy_sampler import Decoys, DecoySampler
 from seqmtl.datasets.duplicates import fingerprints
 from seqmtl.datasets.introns import FEW_READS, MARGIN, Introns, check_introns, find_introns
@@ -461,6 +461,3 @@ def _log(dataset: OrganismDataset) -> None:
             dataset.organism,
             decoys.n_missing,
         )
-    for number, name in enumerate(SPLITS):
-        if not ((dataset.windows["splits"] == number) & is_site).any():
-            logger.warning("%s: no true site is in %s", dataset.organism, name)

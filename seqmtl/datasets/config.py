@@ -316,7 +316,8 @@ def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:
         return tuple(value) if isinstance(value, list) else value
     path = os.path.join(folder, value)
     if not os.path.isfile(path):
-        refuse(name, "a file; paths are relative to the folder of this one", path)
+        remedy = "write the home folder in full: ~ is not expanded" if value[0] == "~" else ""
+        refuse(name, "a file; paths are relative to the folder of this one", path, remedy)
     return path
 
 

@@ -27,6 +27,8 @@ _MIN_SITES = 20
 _MIN_MATCHING_SHARE = 0.5
 # Correct annotations have some mismatches: incomplete coding sequences, introns of tRNAs.
 _MAX_MISMATCHED_SHARE = 0.25
+# Those of genes across the origin of a circular contig are right.
+_MAX_OUTSIDE_SHARE = 0.05
 
 NO_CONTIG = "contig that the FASTA lacks"
 OUTSIDE = "site beyond the end of its contig"
@@ -310,6 +312,7 @@ class SiteResolver:
         rows = np.arange(len(annotated))
         sites = Sites(starts, is_reverse, {"consensus": consensus, "row": rows})
         reasons = self._reasons(annotated, sites, contig, is_inside)
+        self._check_ends(contig, is_inside)
         self._check_letters(annotated, is_inside, consensus)
         true_sites = self._unique(annotated, sites, is_inside, reasons)
         past_end = self._past_end(annotated, contig)
@@ -401,6 +404,19 @@ class SiteResolver:
                 letters = decode(reverse_complement(codes) if sites.is_reverse[i] else codes)
                 reasons[i] = f"{NO_CONSENSUS}: {letters}"
         return reasons
+
+    def _check_ends(self, contig: NDArray[np.int64], is_inside: NDArray[np.bool_]) -> None:
+        """Warn if many sites are beyond the ends of their contigs."""
+        n, n_outside = int((contig >= 0).sum()), int(((contig >= 0) & ~is_inside).sum())
+        if n_outside > _MAX_OUTSIDE_SHARE * n:
+            logger.warning(
+                "%s: %d of %d %s sites are beyond the end of their contig and left out; is it the "
+                "right assembly?",
+                self.source,
+                n_outside,
+                n,
+                self.site.signal,
+            )
 
     def _check_letters(
         self,

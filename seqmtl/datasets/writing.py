@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -32,7 +33,10 @@ from seqmtl.io.dataset import (
     is_dataset,
 )
 
+logger = logging.getLogger(__name__)
+
 _ROWS = 65_536
+_MIN_SHARE_LEFT = 0.5  # of the true sites of a split
 
 
 def write_dataset(
@@ -106,7 +110,7 @@ def check_folder(target: Path, *, force: bool) -> None:
     SeqmtlError
         If it contains other files, or cannot be created.
     """
-    if target.exists() and not target.is_dir():
+    if os.path.lexists(target) and not target.is_dir():
         raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
     if not target.exists():
         parent = next(folder for folder in target.absolute().parents if folder.exists())
@@ -136,12 +140,43 @@ def _remove_leaks(datasets: Sequence[OrganismDataset], config: Config) -> None:
     begin = 0
     for dataset in datasets:
         is_unique = np.ones(len(dataset.windows), dtype=bool)
+        leaks = {}
         for reason, rows in duplicates.items():
-            chosen = rows[(rows >= begin) & (rows < begin + is_unique.size)] - begin
+            leaks[reason] = chosen = rows[(rows >= begin) & (rows < begin + is_unique.size)] - begin
             is_unique[chosen] = False
             dataset.exclusions += _leak_exclusions(dataset, chosen, reason, config)
+        _warn_of_few_sites(dataset, is_unique, leaks, config)
         begin += is_unique.size
         dataset.select(is_unique)
+
+
+def _warn_of_few_sites(
+    dataset: OrganismDataset,
+    is_unique: NDArray[np.bool_],
+    leaks: dict[str, NDArray[np.int64]],
+    config: Config,
+) -> None:
+    """Warn of the splits asked for that have no true site, or lose most as leaks."""
+    asked_for = config.organisms[dataset.organism].split or config.split
+    is_site = dataset.windows["labels"] > 0
+    for number, split in enumerate(SPLITS):
+        is_in_split = is_site & (dataset.windows["splits"] == number)
+        n, n_left = int(is_in_split.sum()), int((is_in_split & is_unique).sum())
+        counts = {reason: int(is_in_split[rows].sum()) for reason, rows in leaks.items()}
+        if not n and getattr(asked_for, split, True):
+            logger.warning(
+                "%s: no true site is in %s: its regions have none", dataset.organism, split
+            )
+        elif n_left < _MIN_SHARE_LEFT * n:
+            logger.warning(
+                "%s: %d of %d true sites of %s are left out: %s%s",
+                dataset.organism,
+                n - n_left,
+                n,
+                split,
+                "; ".join(f"{reason} ({count:,})" for reason, count in counts.items() if count),
+                "; is a genome or contig given twice?" if split != "train" else "",
+            )
 
 
 def _with_homologues(

@@ -334,7 +334,7 @@ def evaluate(
         If lengths differ, a label is invalid, a score is NaN or infinite, or an option is out
         of range.
     """
-    check_integer("n_bootstrap", n_bootstrap, 0)
+    check_integer("n_bootstrap", n_bootstrap, 0, 1_000_000)
     check_integer("seed", seed, 0)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence}; 0.95 is usual")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.pipes import is_pipe
+from seqmtl.files.streams import kind_of_bytes
 from seqmtl.files.write import atomic_write
 
 #: Types and shape of arrays by name; None stands for any size.
@@ -30,6 +31,7 @@ _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4",
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _KEY = "seqmtl"
 _DIGEST = 32
+_START = 512  # bytes that tell another format
 _MAX_HEADER = 1 << 26
 _MAX_DIMENSIONS = 8
 _AT_A_TIME = 1 << 20  # rows
@@ -86,7 +88,8 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(f"cannot be opened as a model: {reason}", path=path) from error
     size = int.from_bytes(raw[:8].tobytes(), "little")
     if raw.size < 8 + _DIGEST or not 0 < size <= min(_MAX_HEADER, raw.size - 8):
-        raise ModelFileError("is not a seqmtl model (or is truncated in its header)", path=path)
+        kind = kind_of_bytes(raw[:_START].tobytes()) or "truncated in its header, or another file"
+        raise ModelFileError(f"is not a seqmtl model: it is {kind}", path=path)
     try:
         table = json.loads(raw[8 : 8 + size].tobytes())
         description = json.loads(table.pop("__metadata__")[_KEY])

@@ -58,6 +58,8 @@ _FOREIGN = {
     b"CRAM": "CRAM (regtools or paftools.js make junctions of it)",
     b"C'A\x1a": "2bit (twoBitToFa converts it)",
     b"\x1aA'C": "2bit (twoBitToFa converts it)",
+    b"<": "HTML or XML (was it downloaded from the right address?)",
+    b"version https://git-lfs": "a pointer of Git LFS (git lfs pull fetches the file itself)",
 }
 #: How texts of other formats begin, and what they are.
 _FOREIGN_TEXTS = {
@@ -73,7 +75,6 @@ _FOREIGN_TEXTS = {
     "CLUSTAL": "an alignment of Clustal (write aligned FASTA)",
     "# STOCKHOLM": "an alignment in Stockholm format (write aligned FASTA)",
     "#NEXUS": "Nexus",
-    "<": "HTML or XML; was it downloaded from the right address?",
 }
 _LONGEST_MAGIC = 512
 _TAR_MAGIC = slice(257, 262)
@@ -193,18 +194,22 @@ def byte_blocks(
 
 
 def _checked_start(stream: Stream, name: str, within: str = "") -> bytes:
-    """Return the first bytes, or refuse what is no text by them; nothing is consumed."""
+    """Return the first bytes, or refuse what no reader takes by them; nothing is consumed."""
     start = stream.peek(_LONGEST_MAGIC)
-    kinds = [kind for magic, kind in _FOREIGN.items() if start.startswith(magic)]
-    if start[_TAR_MAGIC].startswith(b"ustar"):
-        kinds.append("a tar archive (tar -xf unpacks it)")
-    if within and start.startswith(_GZIP):
-        kinds.append("gzip")
-    if kinds:
+    kind = kind_of_bytes(start) or ("gzip" if within and start.startswith(_GZIP) else "")
+    if kind:
         raise InputFormatError(
-            f"the file is {within}{kinds[0]}; give it as plain text or gzip (UTF-8)", path=name
+            f"the file is {within}{kind}; give it as plain text or gzip (UTF-8)", path=name
         )
     return start
+
+
+def kind_of_bytes(start: bytes) -> str:
+    """Return what a file that no reader takes is by its first bytes, or "" if it is not known."""
+    if start[_TAR_MAGIC].startswith(b"ustar"):
+        return "a tar archive (tar -xf unpacks it)"
+    start = start.removeprefix(BYTE_ORDER_MARK).lstrip()
+    return next((kind for magic, kind in _FOREIGN.items() if start.startswith(magic)), "")
 
 
 def kind_of_text(first_line: str) -> str:
@@ -307,7 +312,18 @@ def open_raw(path: PathLike) -> AbstractContextManager[Any]:
     """Open a file for reading the bytes that are stored; ``"-"`` is standard input."""
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
-    return open_pipe(path) if is_pipe(path) else open(path, "rb")
+    return open_pipe(path) if is_pipe(path) else io.BufferedReader(_InputFile(path))
+
+
+class _InputFile(io.FileIO):
+    """A file whose errors of reading, such as of a damaged disk, name it."""
+
+    def readinto(self, buffer: Any) -> int | None:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            error.filename = self.name
+            raise
 
 
 def read_bytes(path: PathLike) -> bytes:

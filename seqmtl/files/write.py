@@ -7,6 +7,7 @@ same output removes it. If two runs write the same output, the last one to end w
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import gzip
@@ -342,12 +343,24 @@ def _check_writable(path: str) -> None:
         fault = "it is a folder; give a file name"
     elif is_special(path):
         fault = "" if os.access(path, os.W_OK) else "it is not writable"
+    elif _is_too_long(path):
+        fault = "its name is too long, with what is added until the file is complete"
     elif not os.path.isdir(folder):
         fault = f"no folder {folder}; create it first"
     elif not os.access(folder, os.W_OK):
         fault = f"the folder {folder} is not writable"
     if fault:
         raise SeqmtlError(f"cannot write {path}: {fault}")
+
+
+def _is_too_long(path: str) -> bool:
+    """Return whether the disk takes no file of this name, or of its hidden one."""
+    folder, name = os.path.split(path)
+    try:
+        os.lstat(os.path.join(folder, f".{name}{UNFINISHED}{'0' * 8}"))
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
 
 
 def is_special(path: PathLike) -> bool:

@@ -1,7 +1,7 @@
 """Parse Newick and Nexus files with Bio.Phylo.
 
-Bio.Phylo is lenient: it reads the unquoted name ``Homo sapiens`` as ``sapiens``, and the lengths
-``nan`` and ``2.`` as names. Therefore the text is checked first, and names are replaced by numbered
+Bio.Phylo is lenient: it reads the unquoted name ``Homo sapiens`` as ``sapiens``, and the length
+``nan`` as a name. Therefore the text is checked first, and names are replaced by numbered
 marks. Its Nexus reader (Bio.Nexus) reads missing lengths as 0 and is recursive, so only the tree
 statement is extracted from a Nexus file, and parsed as Newick.
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from seqmtl.exceptions import InputFormatError
 
 _QUOTED_OR_COMMENT = re.compile(r"""('(?:[^']|'')*'|(?<![^\s(),:;\]])"(?:[^"]|"")*")|\[[^\]]*\]""")
-_LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
+_LENGTH = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
 # encloses the number of a name; text files do not contain it
 _MARK = "\0"
@@ -81,6 +81,8 @@ def parse_tree(text: str, where: str) -> Nodes:
     _check_newick(text, labels, where)
     n_quoted = len(labels)
     text = re.sub(r"\s+", "", text)
+    # Bio.Phylo reads 2. as 2 and a name
+    text = re.sub(r":[^(),:;]*", lambda match: re.sub(r"\.(?!\d)", "", match[0]), text)
     text = _UNQUOTED.sub(lambda match: _take_out(match[0], labels), text)
     nodes = nodes_of(_bio_phylo(text, where))
     is_inner = set(nodes.parents)

@@ -44,8 +44,6 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         itself, or two directions differ; the message gives file and line.
     """
     rows = read_rows(path, "a graph")
-    if rows and rows[0].fields[0].startswith("<"):
-        rows[0].position.refuse("XML such as GraphML is not read; write lines of a, b and weight")
     names: dict[str, None] = {}
     edges = []
     for position, fields in drop_header(rows):

@@ -227,7 +227,10 @@ def texts_of(scorer: Any) -> list[EffectText]:
 
 
 def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> bytes:
-    """Return the header of the annotated file; see :meth:`EffectText.check`."""
+    """Return the header of the annotated file, also if it lacks its first line.
+
+    See :meth:`EffectText.check`.
+    """
     added = []
     for text in texts:
         text.check(vcf)
@@ -235,7 +238,10 @@ def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> byt
     command = command.replace("\\", "\\\\").replace('"', '\\"')
     source_line = f'##seqmtl=<Version="{__version__}",Command="{command}">'
     added.append(source_line.encode("utf-8", "surrogateescape"))
-    return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
+    meta = vcf.meta
+    if not b"".join(meta[:1]).startswith(b"##fileformat="):
+        meta = [b"##fileformat=VCFv4.2", *meta]  # other programs take no file without it
+    return b"".join(line + b"\n" for line in (*meta, *added, vcf.columns))
 
 
 def _offset(effects: Effects, i: int, c: int, position: int) -> str:

@@ -49,6 +49,8 @@ def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
         ),
         (OSError(errno.EIO, os.strerror(errno.EIO), "a.tsv"), "a.tsv: Input/output error"),
         (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
+        (MemoryError(), "out of memory"),
+        (MemoryError("Unable to allocate 8 GiB"), "out of memory (Unable to allocate 8 GiB)"),
         (
             np.linalg.LinAlgError("Singular matrix"),
             "the computation failed (Singular matrix); scale the columns, or look for huge values",

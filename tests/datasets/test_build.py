@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -263,7 +264,7 @@ def test_decoys_of_tss_have_the_dinucleotides_of_the_sites(tmp_path):
             assert names["decoy", word] == 10 * count
 
 
-def test_duplicates_leave_valid_and_test(tmp_path):
+def test_duplicates_leave_valid_and_test(tmp_path, caplog):
     contigs, genes = make_genome(10, n_genes=60, n_contigs=6)
     contigs["chr6"] = contigs["chr1"]  # a contig twice: all of its windows are duplicates
     genes = [g for g in genes if g[0] != "chr6"]
@@ -282,6 +283,23 @@ def test_duplicates_leave_valid_and_test(tmp_path):
     assert n_removed >= len([g for g in genes if g[0] == "chr6"]) - 1
     assert not any(summary["leakage"]["duplicates_between_splits"].values())
     assert summary["leakage"]["with_both_labels"] == 0
+    assert re.search(
+        r"x: (\d+) of \1 true sites of test are left out: window of valid or test whose sequence "
+        r"is in train \(\1\); is a genome or contig given twice\?",
+        caplog.text,
+    )
+    assert "sites of valid" not in caplog.text
+    assert "sites of train" not in caplog.text
+
+
+def test_a_split_asked_for_without_a_true_site_is_named(tmp_path, caplog):
+    contigs, genes = make_genome(10, n_genes=20)
+    write_inputs(tmp_path, contigs | {"chr3": contigs["chr1"][::-1]}, genes)
+    for text, is_asked_for in (("test = ['chr3']", True), ("valid = ['chr2']", False)):
+        caplog.clear()
+        build(tmp_path, f"{config_text()}split = {{ {text} }}\n")
+        assert ("x: no true site is in test: its regions have none" in caplog.text) == is_asked_for
+        assert "no true site is in valid" not in caplog.text
 
 
 def cut(contigs, rows):

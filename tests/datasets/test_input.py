@@ -69,6 +69,9 @@ BAD_CONFIGS = {
     "organisms must be given": 'signal = "donor"',
     r"at least one entry, got {}; add \[organisms.NAME\]": 'signal = "donor"\n[organisms]',
     "organisms.x.genome must be a file; .*, got .*z.fa": config_text().replace("x.fa", "z.fa"),
+    "x.genome must be a file; .*, got '.*~/x.fa'; write the home folder in full: ~ is not exp": (
+        config_text().replace("x.fa", "~/x.fa")
+    ),
     "x.genom is not a key .* mean .genome.": config_text().replace("genome =", "genom ="),
     "anotation is not a key .* mean": config_text().replace("annotation =", "anotation ="),
     "x.annotation .*, got 'none of them'; give one": config_text().replace("annotation", "#"),
@@ -167,6 +170,18 @@ def test_the_annotation_of_another_genome(folder):
     )
     with pytest.raises(InputFormatError, match=r"most donor sites must be GT, got .* genome's"):
         build(folder, config_text())
+
+
+def test_the_annotation_of_a_longer_assembly(folder, caplog):
+    """The genes of chr1 and chr2, of which half of chr2 is missing in the FASTA file."""
+    contigs, genes = make_genome(1)
+    write_inputs(folder, contigs | {"chr2": contigs["chr2"][:4000]}, genes)
+    starts = [exons[0][1] if strand == "+" else exons[1][0] - 2 for _, strand, exons in genes]
+    n = sum(c == "chr2" and s + 2 > 4000 for (c, _, _), s in zip(genes, starts, strict=True))
+    build(folder, config_text())
+    text = f"{n} of {len(genes)} donor sites are beyond the end of their contig and left out; is it"
+    assert n > 5
+    assert text in caplog.text
 
 
 def test_crlf_and_gzip_give_the_same(folder):
@@ -334,7 +349,9 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
     told = seqmtl(f"{command} {other}", 1).err
     assert "must be empty or an earlier dataset" in told
     seqmtl(f"{command} {other} --force")
-    assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/x.fa", 1).err
+    (folder / "loop").symlink_to("loop")
+    for name in ("x.fa", "loop"):
+        assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/{name}", 1).err
 
 
 def test_a_failure_leaves_nothing_behind(folder, monkeypatch):

@@ -211,7 +211,8 @@ def test_bad_input():
 def test_bad_options():
     two = ([1, 0], [1.0, 0.0], ["a", "a"])
     for option, message in (
-        ({"n_bootstrap": -1}, "n_bootstrap must be an integer of at least 0"),
+        ({"n_bootstrap": -1}, "n_bootstrap must be an integer from 0 to 1000000, got -1"),
+        ({"n_bootstrap": 10**9}, "n_bootstrap must be an integer from 0 to 1000000, got 10000"),
         ({"confidence": 1.0}, "confidence must be between 0 and 1"),
         ({"seed": -1}, "seed must be an integer of at least 0"),
         ({"counts": [1]}, "counts must have one value for each of the 2 labels"),

@@ -102,6 +102,18 @@ def test_the_end_of_bgzip_is_an_empty_block_however_it_is_packed_and_zeros_may_f
         list(numbered_lines(place))
 
 
+def test_errors_of_reading_name_the_file():
+    """A file that opens, but whose first page cannot be read."""
+    path = "/proc/self/mem"
+    if not os.path.exists(path):
+        pytest.skip("no /proc")
+    for read in (sha256_of, first_bytes, lambda path: list(numbered_lines(path))):
+        with pytest.raises(OSError, match=path):
+            read(path)
+    with pytest.raises(InputFormatError, match=f"{path}: cannot be read as a tree: Input/output"):
+        read_text(path, "a tree")
+
+
 def blocks_of(content):
     return bgzip(content) + BGZIP_END
 

@@ -333,6 +333,7 @@ BAD_OUTPUTS = [
     ([], ["starter:donor"], "models of the package have such names; choose another"),
     ([], ["{folder}"], "cannot write .*: it is a folder; give a file name"),
     ([], ["none/x"], "cannot write none/x: no folder none; create it first"),
+    ([], ["x" * 240], "cannot write x{240}: its name is too long"),
     ([], ["of.gz"], "cannot write of.gz.tbi: it is a folder; give a file name"),
 ]
 

@@ -272,6 +272,8 @@ class TestDamage:
         as_json = json.dumps({"format": "seqmtl model"}).encode() * 20
         for raw in (archive.getvalue(), array.getvalue(), text, compressed, as_json, b"abc"):
             _refused(tmp_path / "foreign", raw, "is not a seqmtl model")
+        page = b"<!DOCTYPE html>\n<html>\n"
+        _refused(tmp_path / "foreign", page, "is not a seqmtl model: it is HTML")
         _refused(tmp_path / "foreign", b"", "cannot be opened as a model")
         table = {"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}
         _refused(tmp_path / "other", _assemble(table, b"\0" * 8), "header is unreadable")

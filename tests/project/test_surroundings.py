@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -180,3 +181,33 @@ def test_loops_are_compiled_again_if_their_cache_is_damaged(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "arguments", "message"),
+    [
+        (
+            {"NUMBA_NUM_THREADS": "0"},
+            ["train", "w.tsv", "-o", "m.seqmtl", "--selection", "none"],
+            "error: numba cannot start: .* unset its variables, such as NUMBA_NUM_THREADS",
+        ),
+        (
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            ["info", "mé.seqmtl"],
+            "'m.*.seqmtl' has letters that this locale lacks; set PYTHONUTF8=1",
+        ),
+    ],
+)
+def test_variables_that_are_to_blame_are_named(tmp_path, variables, arguments, message):
+    rows = "".join(f"{label}\tACGT{letter * 8}\n" for label, letter in ((1, "A"), (-1, "C")) * 4)
+    (tmp_path / "w.tsv").write_text(f"label\tsequence\n{rows}")
+    done = subprocess.run(
+        [sys.executable, "-m", "seqmtl", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert re.search(message, done.stderr)
+    assert done.returncode in (1, 2)

@@ -167,7 +167,7 @@ REFUSED = {
         ("a\t\tb\n", 1, "got 3 fields of which 1 are empty"),
         ("a\tb\t1\tx\n", 1, "a line must be a, b and optionally a weight"),
         ("a b 0.5\nb c 1\n", 1, "must have tabs between a, b and weight, got 'a b 0.5'"),
-        ('<?xml version="1.0"?>\n<graphml/>\n', 1, "GraphML is not read; write lines of a, b and"),
+        ('<?xml version="1.0"?>\n<graphml/>\n', None, "as a graph: the file is HTML or XML"),
     ],
     read_alignment_distances: [
         (">a\nACG\n>b\nAC\n", 3, "must have one length, got 2 after 3 of 'a'; align"),

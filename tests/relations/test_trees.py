@@ -214,6 +214,12 @@ class TestNewick:
         tree = read_tree("(a:1.5e-2,b:.5,c:2,d:0):7;")
         assert_array_equal(tree.lengths, [math.nan, 0.015, 0.5, 2, 0])
 
+    def test_lengths_are_numbers_as_programs_write_them(self):
+        tree = read_tree("((sp.1:5.,sp.:1.5E0)n. : 2. ,c:5.e+1,d:4E-4);")
+        lengths = dict(zip(tree.labels, tree.lengths.tolist(), strict=True))
+        names = {"sp.1": 5, "sp.": 1.5, "n.": 2, "c": 50, "d": 4e-4}
+        assert {name: lengths[name] for name in names} == names
+
     def test_absent_lengths_are_told_where_others_are_there(self, caplog):
         with caplog.at_level(logging.WARNING):
             read_tree("((a,b),c);")
@@ -248,7 +254,7 @@ class TestNewick:
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0"),
             ("(a:1,(c;c:1,d:1)e:1);", "goes on after a semicolon; put names with semicolons betw"),
-            ("(a:2.,b);", "must be numbers, got '2.'"),
+            ("(a:.,b);", "must be numbers, got '.'"),
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),

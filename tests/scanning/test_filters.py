@@ -218,6 +218,8 @@ def test_filters_that_cannot_be_are_refused(folder, contigs):
     ("options", "message"),
     [
         (["--contigs", "c9"], "contig must be one of the genome's (c1, c2, c3), got 'c9'"),
+        (["--contigs", "c1:1-9"], "; parts of contigs are for --regions"),
+        (["--contigs", "c1,c9"], "; write names with commas into a file, a name a line, and give"),
         (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
         (["--min-probability", "2"], "--min-probability must be a number from 0 to 1, got 2.0"),
         (["--consensus", "AGG"], None),

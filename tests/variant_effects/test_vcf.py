@@ -208,6 +208,13 @@ class TestLines:
         assert header[7].startswith('##seqmtl=<Version="')
         assert header[8:] == [COLUMNS]
 
+    def test_the_first_line_is_added_where_it_is_missing(self, run, vcf_path, write):
+        output, _ = run(vcf_path)
+        whole = output.read_bytes()
+        text = HEADER.partition("\n")[2] + COLUMNS + "\n" + "".join(RECORDS)
+        output, _ = run(write(text, "in.vcf"))
+        assert output.read_bytes() == whole
+
     def test_windows_line_ends(self, run, vcf_path, write):
         output, _ = run(vcf_path)
         unix = output.read_bytes()
