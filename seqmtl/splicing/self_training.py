@@ -427,11 +427,6 @@ class SelfTraining:
         options, reversed_rate = self._options, self.rounds[-1].reversed_rate
         n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
         least = max(n_calls / FOLDS, options.min_calls_of_fold)
-        if (share := self._called_share) < options.min_called_share:
-            return (
-                f"too uncertain predictions for self-training: only {share:.0%} of the introns "
-                "expected have p >= 0.5, as in a genome full of repeats"
-            )
         for fold in range(FOLDS):
             sure = Sites.join(
                 sites.take(
@@ -462,6 +457,11 @@ class SelfTraining:
                     f"{left:,.0f} of each may be true, and {np.ceil(least):.0f} are needed; the "
                     f"reversed genome, where all introns are false, has {reversed_rate:.0%} as many"
                 )
+        if (share := self._called_share) < options.min_called_share:
+            return (
+                f"too uncertain predictions for self-training: only {share:.0%} of the introns "
+                "expected have p >= 0.5, as in a genome full of repeats"
+            )
         return ""
 
     @property
