@@ -68,12 +68,12 @@ def test_copies_among_many_are_counted_in_a_sample():
 
 def test_copies_of_a_class_are_told_from_a_small_share_on():
     texts, labels = _random(200), [1] * 100 + [-1] * 100
-    few, many = texts + texts[:4], texts + texts[100:106]
-    assert _faults(few, labels + [1] * 4) == []
-    (found,) = _faults(many, labels + [-1] * 6)
-    assert "copies of others: 6 of 106 negatives of yeast;" in found
+    few, many = texts + texts[:9], texts + texts[100:112]
+    assert _faults(few, labels + [1] * 9) == []
+    (found,) = _faults(many, labels + [-1] * 12)
+    assert "copies of others: 12 of 112 negatives of yeast;" in found
     short = [text[:9] for text in many]  # of which many are alike by chance
-    assert _faults(short, labels + [-1] * 6) == []
+    assert _faults(short, labels + [-1] * 12) == []
     (found,) = _faults([text[:9] for text in texts[:100]] * 2, [1] * 200)
     assert "copies of others: 100 of 200 positives" in found
 
