@@ -131,15 +131,14 @@ def test_negatives_over_held_out_peaks(seqmtl):
     assert "drawn negatives" not in seqmtl(f"{evaluate} --exclude train.bed").err
 
 
-@pytest.mark.parametrize(("suffix", "n_bytes"), [(".nbi", 0), (".nbi", 40), (".nbc", 0)])
-def test_numba_cache_truncated(tmp_path, suffix, n_bytes):
+def test_numba_cache_truncated(tmp_path):
     cache = tmp_path / "cache"
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "seqmtl", "train", "w.csv", *PLAIN.split(), "-q"]
     subprocess.run(command, check=True, env=environment)
     expected = trained().W
-    for file in cache.rglob(f"*{suffix}"):
-        os.truncate(file, n_bytes)
+    for file in cache.rglob("*.nbi"):
+        os.truncate(file, 0)
     subprocess.run(command, check=True, env=environment)
     np.testing.assert_array_equal(trained().W, expected)
 
