@@ -84,7 +84,8 @@ def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
 def test_the_precision_told_is_that_of_the_clade_of_the_organism_or_none(weights, clade):
     model = load_model("starter:splice")
     given = np.array([weights.get(task, 0.0) for task in model.donor.tasks])
-    facts = SelfTraining._precision(SimpleNamespace(model=model, weights=given), "rounds")
+    own = SimpleNamespace(model=model, _named=SimpleNamespace(weights=given))
+    facts = SelfTraining._precision(own, "rounds")
     lines = expectation(facts)
     if clade is None:
         assert lines == []
@@ -92,7 +93,7 @@ def test_the_precision_told_is_that_of_the_clade_of_the_organism_or_none(weights
         (line,) = lines
         assert re.match(f"in held-out {clade}, 9[0-9]% of the introns called at probability", line)
     model.training.pop("precision")
-    assert SelfTraining._precision(SimpleNamespace(model=model, weights=given), "rounds") == {}
+    assert SelfTraining._precision(own, "rounds") == {}
 
 
 def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):
