@@ -133,7 +133,7 @@ class Option:
         return tuple(map(self._one, cast("Iterable[object]", values)))
 
     def _one(self, value: object) -> object:
-        if value == "" and self.choices is None:
+        if isinstance(value, str) and not value.strip() and self.choices is None:
             names = {*re.split("[|=]", self.metavar or "")}
             what = "name a file" if names & _FILES else "have a value"
             what = "name a folder" if names & _FOLDERS else what

@@ -191,6 +191,7 @@ def gather_examples(X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> 
         return Examples(X, y, ids, names)
     refuse_masked("sample_weight", sample_weight)
     weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    check_sizes(weight, "sample_weight")
     used = np.flatnonzero(weight)
     return Examples(X[used], y[used], ids[used], names, weight[used])
 

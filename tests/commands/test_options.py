@@ -20,8 +20,9 @@ OPTIONS = [
 @pytest.mark.parametrize(("name", "each"), OPTIONS, ids=lambda value: getattr(value, "name", value))
 def test_an_empty_text_is_no_value(name, each):
     """``--tree "$TREE"`` with a variable that is not set."""
-    with pytest.raises(UsageError, match="got an empty text"):
-        each.value([""] if each.is_repeated else "")
+    for text in ("", " "):
+        with pytest.raises(UsageError, match="got an empty text"):
+            each.value([text] if each.is_repeated else text)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,13 @@ def test_numbers_whose_squares_are_infinite_are_refused(kind):
             call()
 
 
+@pytest.mark.parametrize("kind", WEIGHTED)
+def test_weights_whose_sums_are_infinite_are_refused(kind):
+    weight = np.full(len(Y), 1e308)
+    with pytest.raises(ValueError, match=r"sample_weight must hold numbers of at most 1e\+20"):
+        kind().fit(X, Y, tasks=TASKS, sample_weight=weight)
+
+
 @every
 def test_a_frame_keeps_the_names_of_its_columns(kind):
     pandas = pytest.importorskip("pandas")
