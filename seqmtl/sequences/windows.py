@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice
 from seqmtl._memory import require_memory
+from seqmtl.exceptions import MemoryLimitError
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, decode, reverse_complement
 from seqmtl.sequences.task_array import task_column
 
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 #: The task of windows that name none.
 UNNAMED = "task"
 _MAX_PADDING = 20  # bases with N per base without, from which to warn; a plain choice
+#: Bases with N, and times the median length of the longest sequence, beyond which it is refused.
+_MAX_PADDED, _MAX_TIMES_MEDIAN = 1e8, 10_000
 _COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
 
 
@@ -475,7 +478,8 @@ def pad_codes(
     Raises
     ------
     MemoryLimitError
-        If the result does not fit into memory.
+        If the result does not fit into memory, or is large because one sequence is more than
+        10,000 times as long as half of them.
     """
     bases = np.frombuffer(codes, dtype=np.uint8)
     if (lengths == length).all():
@@ -483,12 +487,18 @@ def pad_codes(
     n_padded = float(lengths.size * length)
     what = f"{lengths.size} sequences of up to {length} bases ({longest})"
     require_memory(n_padded, what, "cut the longest sequences, or leave them out")
+    median = float(np.median(lengths))
+    if n_padded > _MAX_PADDED and lengths.max() > _MAX_TIMES_MEDIAN * median:
+        raise MemoryLimitError(
+            f"{what}: half have at most {median:.0f}, and all would be padded to the longest, "
+            "which would take hours; cut the longest sequences, or leave them out"
+        )
     if n_padded > _MAX_PADDING * bases.size and lengths.min() < lengths.max():
         logger.warning(
             "%s: half have at most %d bases, and all are padded to %d, which takes %d times the "
             "memory and time; cut the longest sequences, leave them out, or take a shorter window",
             what,
-            np.median(lengths),
+            median,
             length,
             n_padded / bases.size,
         )

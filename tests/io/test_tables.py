@@ -179,6 +179,14 @@ def test_padding_that_does_not_fit_names_the_longest_sequence(write, monkeypatch
         Windows.from_strings(texts, pad=True)
 
 
+def test_a_sequence_10000_times_as_long_as_the_others_is_refused(write):
+    texts = [*["ACGT"] * 600, "ACGT" * 50_000]
+    path = write(table([("a", "1", letters) for letters in texts]))
+    about = r"601 sequences of up to 200000 bases \(.*:602\): half have at most 4, and all would be"
+    with pytest.raises(MemoryLimitError, match=about):
+        read_windows(path, pad=True)
+
+
 def test_one_far_longer_sequence_is_told(write, caplog):
     texts = [*["ACGT"] * 30, "ACGT" * 500, *["ACG"] * 30]
     path = write(table([("a", "1", letters) for letters in texts]))
