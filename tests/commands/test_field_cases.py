@@ -48,6 +48,11 @@ def auroc(file: str) -> float:
 
 def test_bed_strand_star(seqmtl):
     seqmtl(f"train p.bed --reference g.fa {PLAIN}")
+    expected, text = trained().W, Path("p.bed").read_text()
+    assert "\t*" in text
+    Path("p.bed").write_text(text.replace("\t*", "\t."))
+    seqmtl(f"train p.bed --reference g.fa {PLAIN}")
+    np.testing.assert_array_equal(trained().W, expected)
 
 
 def test_comment_and_header_lines(seqmtl):
@@ -179,6 +184,9 @@ def test_taskarray_frame_column_order():
 
 def test_toml_byte_order_mark(seqmtl):
     seqmtl("dataset d.toml -o out --threads 1")
+    Path("plain.toml").write_text(Path("d.toml").read_text(encoding="utf-8-sig"))
+    seqmtl("dataset plain.toml -o plain --threads 1")
+    assert labels_of("out") == labels_of("plain") != Counter()
 
 
 @pytest.mark.parametrize("option", ["", "--organisms human,chicken"])
