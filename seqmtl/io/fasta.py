@@ -425,9 +425,9 @@ def _records_of(
             check_no_other_name(values, "organism", source, remedy, "key")
         if not counts and split is not None and "split" not in values:
             check_no_other_name(values, "split", source, "use all records (--split all)", "key")
-        own = _split_of(values, counts, header, name)
-        if split is None or own in (None, split):
-            splits.append(own)
+        record_split = _split_of(values, counts, header, name)
+        if split is None or record_split in (None, split):
+            splits.append(record_split)
             yield header, sequence, name, values
     if not splits:
         refuse_split(split, counts, source)

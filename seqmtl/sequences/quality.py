@@ -147,8 +147,8 @@ class WindowChecker:
         shared = values[counts > 1]
         return [
             name
-            for name, own in zip(self._hashes, distinct, strict=True)
-            if own.size and np.isin(own, shared).mean() >= MAX_SHARED
+            for name, hashes in zip(self._hashes, distinct, strict=True)
+            if hashes.size and np.isin(hashes, shared).mean() >= MAX_SHARED
         ]
 
 

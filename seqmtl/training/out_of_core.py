@@ -348,8 +348,8 @@ class WorkingSet:
         if len(history) > _PATIENCE:
             rise = now.dual - history[-1 - _PATIENCE].dual
             if rise < 0.1 * settings.tol * now.primal:
-                new, most = [result.new.rows.size for result in results], self._trainer.max_active
-                is_full = self.active.rows.size + sum(new) >= most
+                new, limit = [result.new.rows.size for result in results], self._trainer.max_active
+                is_full = self.active.rows.size + sum(new) >= limit
                 if is_full or max(new) >= self._room() // len(new):
                     raise self._too_many(int(self._is_free().sum()))
                 return "rounding"
