@@ -8,8 +8,7 @@ step a process of its own. With `--no-homologues` all of it is repeated without 
 that have a homologue in valid or test; the test regions are the same. Prints AUPRC over every
 candidate (mean over the splits), its difference without homologues, and the share of test sites
 with a homologue in train. `--edge start stop` pairs with models of these edges of genes, too, which
-all annotations must have; `--rescore h_sapiens` pairs with networks of its sites, too. Files stay
-in `--folder`, and are not made again.
+all annotations must have. Files stay in `--folder`, and are not made again.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ def evaluate(
     *,
     homologues: bool = True,
     edges: tuple[str, ...] = (),
-    rescored: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Return what `evaluate` says of the paired model of one split."""
     ends, names = "" if homologues else ".distinct", []
@@ -64,10 +62,9 @@ def evaluate(
         make(model, "calibrate", raw, data)
         names.append((model, data, whole))
     models, data, whole = zip(*names[:2], strict=True)
-    kind = "genes" if edges else "rescored" if rescored else "pair"
+    kind = "genes" if edges else "pair"
     pair = folder / f"{config.stem}.{kind}{ends}.seqmtl"
     options = [word for model, *_ in names[2:] for word in ("--boundary-model", model)]
-    options += [word for name in rescored for word in ("--rescore", name)]
     make(pair, "pair", *models, *data, *options)
     figures = Path(f"{pair}.json")
     make(figures, "evaluate", pair, *whole, option="--json")
@@ -93,7 +90,6 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("genomes"))
     parser.add_argument("--no-homologues", action="store_true")
     parser.add_argument("--edge", nargs="+", default=(), help="signals such as start stop")
-    parser.add_argument("--rescore", nargs="+", default=(), help="organisms with networks")
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
 
@@ -105,7 +101,6 @@ def main() -> None:
 
     usual = run()
     genes = run(edges=tuple(arguments.edge)) if arguments.edge else None
-    second = run(rescored=tuple(arguments.rescore)) if arguments.rescore else None
     distinct = run(homologues=False) if arguments.no_homologues else None
     rows: list[dict[str, Any]] = []
     for signal in SIGNALS:
@@ -118,8 +113,6 @@ def main() -> None:
                     row[f"{way}, difference"] = auprc(distinct, signal, way, organism) - row[way]
             if genes:
                 row["with edges"] = auprc(genes, signal, "paired", organism)
-            if second:
-                row["rescored"] = auprc(second, signal, "paired", organism)
             with_homologue, compared = (
                 sum(split[signal]["leakage"][f"test_sites_{name}"][organism] for split in usual)
                 for name in ("with_homologue_in_train", "compared")

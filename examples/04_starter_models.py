@@ -118,10 +118,6 @@ GENOMES = [
 #: Precision of the introns called in genomes of organisms that were left out.
 NEW_GENOMES = Path(__file__).parents[1] / "benchmarks/results/new_genomes.json"
 MIN_CALLS = 20  # of probability 0.9
-#: Organisms whose sites get second log-odds from their surroundings.
-RESCORED = ("h_sapiens",)
-LIKE_HUMAN = {"m_musculus", "f_catus"}  # with its layer, as they have few labels, but for these:
-OWN = ("shortest", "introns", "tails", "exons", "coding", "n_introns", "n_coding", "n_sites")
 #: Windows of these organisms, whose annotated genomes are small pieces.
 TABLES = {
     "donor": "joint_splice6/joint_splice6_don.tsv.gz",
@@ -164,7 +160,7 @@ def main(arguments: list[str] | None = None) -> None:
             genomes = [
                 build(args.data, args.output, end, args.without, TO_PAIR[end]) for end in ENDS
             ]
-            model = pair(args.data, args.output, genomes, args.without)
+            model = pair(args.data, args.output, genomes)
             save_paired(with_u12(model, args.data, args.without), args.output)
         else:
             path = build(args.data, args.output, signal, args.without)
@@ -368,7 +364,7 @@ def measured_precision(tasks: Sequence[str]) -> dict[str, Any]:
     return facts
 
 
-def pair(data: Path, folder: Path, datasets: list[Path], without: list[str]) -> PairedModel:
+def pair(data: Path, folder: Path, datasets: list[Path]) -> PairedModel:
     """Pair the models of a folder: by annotated genomes, and by the lengths of introns."""
     donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
     names = names_by_code()
@@ -381,10 +377,7 @@ def pair(data: Path, folder: Path, datasets: list[Path], without: list[str]) -> 
                 lengths[name].append(len(of_line.split("\t")[3]))
     annotated = {genome.organism for genome in GENOMES}
     others = {name: np.array(of) for name, of in lengths.items() if name not in annotated}
-    rescored = [name for name in RESCORED if name not in without]
-    layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others, rescored=rescored)
-    for name in LIKE_HUMAN & layer.keys() if rescored else ():
-        layer[name] = layer["h_sapiens"]._replace(**{f: getattr(layer[name], f) for f in OWN})
+    layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others)
     for name, values in layer.items():
         facts = (
             f"{values.n_introns} introns, {values.n_coding} coding bases, {values.n_sites} sites"

@@ -35,11 +35,6 @@ class Pair(_options.Threads):
         metavar="MODEL",
         is_repeated=True,
     )
-    rescore: tuple[str, ...] = option(
-        "organism whose sites get second log-odds from their surroundings; may be repeated",
-        metavar="NAME",
-        is_repeated=True,
-    )
     split: str = option(
         "split to fit on, which the models were not trained on",
         choices=("valid", "test"),
@@ -70,9 +65,7 @@ class Pair(_options.Threads):
         check_outputs(inputs, [self.output, self.json])
         donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
         edges = _edges(self.boundary_model, donor.tasks)
-        layer = fit_layer(
-            donor, acceptor, *data, split=self.split, edges=edges, rescored=self.rescore
-        )
+        layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
         training = {"split": self.split, "command": self.command}
         model = PairedModel(donor, acceptor, layer, training, edges)
         model.save(self.output)
@@ -131,10 +124,6 @@ organism are fitted on the validation regions, which neither model has seen. Mod
 stop codons (--boundary-model; trained and calibrated like the others, on datasets of annotations
 with CDS) find more sites; models of tss and polya give the ends of transcripts. scan then reports
 these signals, too.
-
---rescore is for organisms with long introns and thousands of annotated sites in the validation
-regions, such as vertebrates (set valid = 0.3 under [split]): a small network sees the surroundings
-of each candidate, 20,000 bases on either side, and gives it other log-odds.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].

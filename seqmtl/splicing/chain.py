@@ -48,7 +48,6 @@ _LONGEST_EXON = 10_000  # bases of an exon that is listed
 _ROUNDING = 1e-6  # of logarithms of sums over parses, at most
 _MIN_MARGIN, _MAX_MARGIN = 10_000, 200_000  # bases
 _MARGIN = 4  # introns
-_NETWORK = 20_000  # bases that a network sees on either side of a site
 _MIN_CONTEXT, _MAX_CONTEXT = 3_000, 50_000  # bases
 _SPACE = 1_000  # pairs that are listed at once
 #: Signals of a chain by number; an odd one ends what the one before begins.
@@ -156,8 +155,7 @@ def context_of(layer: PairLayer) -> int:
 
 def margin_of(layer: PairLayer) -> int:
     """Return the bases beyond which what is there has next to no effect on a site."""
-    reach = _NETWORK if layer.networks else 0
-    return min(max(_MIN_MARGIN, _MARGIN * layer.span), _MAX_MARGIN) + reach
+    return min(max(_MIN_MARGIN, _MARGIN * layer.span), _MAX_MARGIN)
 
 
 def join_ends(

@@ -27,7 +27,6 @@ from seqmtl.splicing.chain import (
     to_log_odds,
 )
 from seqmtl.splicing.model import PairedModel
-from seqmtl.splicing.rescoring import rescored
 
 _BLOCK = 1_000_000  # site starts scored at a time; more where introns, and so margins, are long
 _BLOCKS_PER_MARGIN = 4
@@ -179,9 +178,7 @@ class PairedFinder:
         """
         ends = {one.finder.signal: one.find(piece, begin, end) for one in self._ends}
         ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
-        stretches = _stretches(piece)
-        sites = join_ends(ends, piece.codes, self.layer.coding, piece.start, stretches)
-        return rescored(sites, piece.codes, self.layer, stretches - piece.start)
+        return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
 
     def _reported(
         self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: BlockCounts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -27,17 +26,10 @@ from seqmtl.splicing.candidates import (
 )
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, coding_content, shared_content
-from seqmtl.splicing.layer import CODONS, EDGES, ENDS, DonorLetters, Edge, Network, PairLayer
+from seqmtl.splicing.layer import CODONS, EDGES, ENDS, DonorLetters, Edge, PairLayer
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
 from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_organisms, stretches
-from seqmtl.splicing.rescoring import (
-    Surroundings,
-    least_rescored,
-    surroundings,
-    train_network,
-    with_log_odds,
-)
 
 logger = logging.getLogger(__name__)
 
@@ -85,9 +77,6 @@ _LOWEST = -30.0  # log posterior of a true site
 _EDGES_LOST = 0.02  # share of the expected edges among the candidates that parses leave out
 _ANY = -1e9  # least log-odds if all count
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
-_LEARNT = 20_000  # true sites that networks are trained on; no more are
-_FOLDS, _STRETCH = 2, 20_000  # of the stretches that networks are trained on, and their bases
-_FEWEST, _MEASURED = 2, 2_000  # true sites of an end that they take, and with which they are good
 
 
 class _TrainingTables(NamedTuple):
@@ -115,7 +104,6 @@ class _OrganismData(NamedTuple):
     least: tuple[float, float]
     edges: Mapping[str, tuple[bool, float]]
     donors: tuple[str, ...]
-    networks: tuple[Network, ...] = ()
 
     def layer(self, values: Values) -> PairLayer:
         """Return the layer with these values."""
@@ -150,7 +138,6 @@ class _OrganismData(NamedTuple):
             values["exon shift"],
             edges,
             values["transcripts"] if has_transcripts else 0.0,
-            self.networks,
             tuple(DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors),
         )
 
@@ -179,7 +166,6 @@ def fit_layer(
     *,
     split: str = "valid",
     edges: Mapping[str, MultiTaskModel] | None = None,
-    rescored: Sequence[str] = (),
     lengths: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
@@ -205,10 +191,6 @@ def fit_layer(
     edges : mapping of str to MultiTaskModel, optional
         Calibrated models of edges of genes by signal: start, stop, tss, polya. An organism that one
         lacks goes without. Default: any ATG and stop codon may begin and end coding sequence.
-    rescored : sequence of str, optional
-        Organisms whose sites get second log-odds from networks, see
-        :mod:`seqmtl.splicing.rescoring`, which are trained in `split`, too. The layer is fitted to
-        sites that each network was not trained on.
     lengths : mapping of str to ndarray of int64, optional
         Lengths of introns, in bases, of organisms that the datasets lack. Their coding content is
         that of their relatives, and their other values are the shared ones.
@@ -224,7 +206,6 @@ def fit_layer(
     check_edges(edges)
     names = shared_organisms(donors, acceptors)
     order = {donor.match(name): name for name in names}
-    matched = {donor.match(name) for name in rescored}
     if missing := [name for name in donor.tasks if name not in order and name not in of_others]:
         raise SeqmtlError(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
@@ -260,9 +241,7 @@ def fit_layer(
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
             paths, of_task = (donors, acceptors), (task, order[task])
-            tasks[task] = _read_task(
-                models, paths, of_task, split, learnt, is_rescored=task in matched
-            )
+            tasks[task] = _read_task(models, paths, of_task, split, learnt)
         else:
             others = other_donors(donor, donors)
             tasks[task] = _without_regions(task, (donor, acceptor), learnt, others)
@@ -288,8 +267,6 @@ def _read_task(
     names: tuple[str, str],
     split: str,
     learnt: _TrainingTables,
-    *,
-    is_rescored: bool,
 ) -> _OrganismData:
     """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
     (task, name), table, content = names, learnt.lengths, learnt.content
@@ -309,8 +286,7 @@ def _read_task(
     ]
     pieces: list[Sites] = []
     n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], context_of(probe), _PIECE)
-    order = np.random.default_rng(0).permutation(len(bounds)).tolist()
-    for k in order:
+    for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
         if len(pieces) == 1:  # every base may be a candidate, so those that are not promising go
             edge_finders = [
@@ -325,12 +301,6 @@ def _read_task(
         n_donors += int((is_true & (pieces[-1]["signals"] == 0)).sum())
         if n_sites >= _ENOUGH or (n_bases >= _MANY and n_sites >= _SOME):
             break
-    networks: tuple[Network, ...] = ()
-    offset = sum(map(partial(_offset, organism=name), ends, paths))
-    if is_rescored:
-        more = (find_piece(finders, held, bounds[k], content.table) for k in order[len(pieces) :])
-        codes = [held[0].genome.codes[bounds[k].begin : bounds[k].end] for k in order]
-        pieces, networks, offset = _rescored(task, pieces, more, codes, probe)
     logger.info(
         "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in %s",
         task,
@@ -347,81 +317,15 @@ def _read_task(
     fitted = _OrganismData(
         pieces,
         learnt,
-        offset,
+        sum(map(partial(_offset, organism=name), ends, paths)),
         n_sites,
         denser,
         (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
         {edge.signal: (edge.finder is not None, edge.least) for edge in edge_finders},
         others,
-        networks,
     )
     layer = fitted.layer({name: edge.start for name, edge in _numbers([fitted]).items()})
     return fitted._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
-
-
-def _rescored(
-    task: str,
-    pieces: Sequence[Sites],
-    more: Iterable[Sites],
-    codes: Sequence[NDArray[np.uint8]],
-    layer: PairLayer,
-) -> tuple[list[Sites], tuple[Network, ...], float]:
-    """Train networks on the pieces and more, whose letters are given.
-
-    Return the pieces with the log-odds of networks that were trained on every other stretch, the
-    networks trained on all, and what to add to the log-odds of an intron's sites, see
-    :func:`_offset`.
-    """
-    least = [
-        least_rescored(np.concatenate([p["log_odds"][p["signals"] == end] for p in pieces]))
-        for end in range(len(ENDS))
-    ]
-    described: list[list[Surroundings]] = []
-    labels: list[list[NDArray[np.int8]]] = []
-    folds: list[list[NDArray[np.int64]]] = []
-    counts = np.zeros((2, len(ENDS)), dtype=np.int64)  # true sites, other candidates
-    for piece, letters in zip(chain(pieces, more), codes, strict=False):
-        described.append(surroundings(piece, letters, layer, least))
-        labels.append([piece["labels"][rows] for rows, _ in described[-1]])
-        folds.append([piece.starts[rows] // _STRETCH % _FOLDS for rows, _ in described[-1]])
-        for label, of_label in zip((1, -1), counts, strict=True):
-            signals = piece["signals"][piece["labels"] == label]
-            of_label += np.bincount(signals, minlength=len(ENDS))[: len(ENDS)]
-        if counts[0].sum() >= _LEARNT:
-            break
-
-    def train(left_out: int) -> list[Network]:
-        trained = []
-        for end, numbers in enumerate(zip(*described, strict=True)):
-            y, fold = (np.concatenate([part[end] for part in parts]) for parts in (labels, folds))
-            used = (y != 0) & (fold != left_out)
-            if min((y[used] > 0).sum(), (y[used] < 0).sum()) < _FEWEST:
-                raise SeqmtlError(
-                    f"{task}: networks need thousands of true {ENDS[end]}s in regions that the "
-                    f"site models were not trained on, but there are {counts[0, end]}"
-                )
-            x = np.concatenate([part.numbers for part in numbers])
-            trained.append(train_network(x[used], y[used] > 0, least[end]))
-        return trained
-
-    halves = [train(fold) for fold in range(_FOLDS)]
-    scored = []
-    for k, piece in enumerate(pieces):
-        fold = piece.starts // _STRETCH % _FOLDS
-        each = [with_log_odds(piece, described[k], half)["log_odds"] for half in halves]
-        scored.append(piece.adding(log_odds=np.choose(fold, each)))
-    offset = -0.5 * float(np.log(counts[0] / counts[1]).sum())
-    few = ", ".join(f"{n} {end}s" for n, end in zip(counts[0].tolist(), ENDS, strict=True))
-    if counts[0].min() < _MEASURED:
-        logger.warning(
-            "%s: networks are trained on %s only; with fewer than %d of each they were not tested",
-            task,
-            few,
-            _MEASURED,
-        )
-    else:
-        logger.info("%s: networks are trained on %s", task, few)
-    return scored, tuple(train(_FOLDS)), offset
 
 
 def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:

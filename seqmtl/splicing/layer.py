@@ -16,9 +16,6 @@ EDGES = ("start", "stop", "tss", "polya")
 #: Edges that need no model: coding sequence begins and ends with these codons.
 CODONS = EDGES[:2]
 _SPAN = 0.995  # share of introns
-#: Numbers of a candidate that a network sees, its units, and its numbers.
-N_NUMBERS, N_UNITS = 36, 128
-NETWORK_SIZE = 2 * N_NUMBERS + N_NUMBERS * N_UNITS + 2 * N_UNITS + 1
 #: Size of a scale, and of the logarithm of a weight, whose products are finite.
 MAX_WEIGHT = 150.0
 SCALE = number(min_val=0, max_val=MAX_WEIGHT)
@@ -60,49 +57,6 @@ class Edge(NamedTuple):
     def has_model(self) -> bool:
         """Whether a model of its signal scores it; otherwise any codon counts."""
         return self.scale > 0
-
-
-class Network(NamedTuple):
-    """Second log-odds of the sites of a signal; see :mod:`seqmtl.splicing.rescoring`.
-
-    Attributes
-    ----------
-    least : float
-        Least log-odds of the site model that parses may take.
-    mean, spread : ndarray of float32, shape (n,)
-        Mean and standard deviation of the n numbers of a candidate.
-    hidden : ndarray of float32, shape (n, m)
-        Weights of the numbers in each of m units.
-    shifts, output : ndarray of float32, shape (m,)
-        What is added in each unit, and the weight of each.
-    bias : ndarray of float32, shape (1,)
-        Added to the log-odds.
-    """
-
-    least: float
-    mean: NDArray[np.float32]
-    spread: NDArray[np.float32]
-    hidden: NDArray[np.float32]
-    shifts: NDArray[np.float32]
-    output: NDArray[np.float32]
-    bias: NDArray[np.float32]
-
-    def log_odds(self, numbers: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the log-odds of candidates with these numbers, shape (k, n)."""
-        units = np.maximum((numbers - self.mean) / self.spread @ self.hidden + self.shifts, 0)
-        return np.asarray((units @ self.output + self.bias).astype(np.float64))
-
-    def packed(self) -> NDArray[np.float32]:
-        """Return all but the least log-odds as one array."""
-        return np.concatenate([part.ravel() for part in self[1:]])
-
-    @classmethod
-    def unpacked(cls, least: float, packed: NDArray[np.float32]) -> Network:
-        """Return the network of an array of :meth:`packed`."""
-        shapes = (N_NUMBERS,), (N_NUMBERS,), (N_NUMBERS, N_UNITS), (N_UNITS,), (N_UNITS,), (1,)
-        ends = np.cumsum([np.prod(shape) for shape in shapes])
-        parts = np.split(packed, ends[:-1])
-        return cls(least, *(part.reshape(of) for part, of in zip(parts, shapes, strict=True)))
 
 
 class DonorLetters(NamedTuple):
@@ -177,8 +131,6 @@ class PairLayer(NamedTuple):
     transcript_switch : float
         Log weight of any other beginning or end of a transcript, per base; 0 if transcripts are
         not distinguished from the sequence between genes: without edges of transcripts.
-    networks : tuple of Network
-        Of donors and of acceptors, if their log-odds are those of networks.
     donors : tuple of DonorLetters
         Letters of donors beside those of the site model.
     u12 : U12Introns, optional
@@ -203,7 +155,6 @@ class PairLayer(NamedTuple):
     exon_shift: float = 0.0
     edges: tuple[Edge, ...] = ()
     transcript_switch: float = 0.0
-    networks: tuple[Network, ...] = ()
     donors: tuple[DonorLetters, ...] = ()
     u12: U12Introns | None = None
 

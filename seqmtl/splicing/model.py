@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import refuse
+from seqmtl._checks import brief, refuse
 from seqmtl._html import table
 from seqmtl._names import match_names
 from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
@@ -26,12 +26,10 @@ from seqmtl.splicing.layer import (
     EDGES,
     ENDS,
     MAX_WEIGHT,
-    NETWORK_SIZE,
     SCALE,
     WEIGHT,
     DonorLetters,
     Edge,
-    Network,
     PairLayer,
     U12Introns,
 )
@@ -69,13 +67,14 @@ _LATER = {
     "donors": items(rule_of(DonorLetters)),
     "u12": rule_of(U12Introns | None),
     "tails": items(items(number(), 2, max_items=2)),
-    "networks": items(number(), max_items=2),
 }
 #: What earlier files have: one tail, which goes on from the last length of the table.
 _OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
-_WITH_EDGES, _WITH_TAILS, _WITH_NETWORKS, _WITH_U12 = 9, 10, 11, 12  # versions of the format
+_WITH_EDGES, _WITH_TAILS, _WITH_U12 = 9, 10, 12  # versions of the format
+#: Parts of files of earlier versions: second log-odds of sites.
+_REMOVED = {"networks"}
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
@@ -298,7 +297,6 @@ class PairedModel(Model):
                 "least": list(layer.least),
                 "edges": [edge._asdict() for edge in layer.edges],
                 "tails": layer.tails.tolist(),
-                "networks": [network.least for network in layer.networks],
                 "donors": [donors._asdict() for donors in layer.donors],
                 "u12": layer.u12 and layer.u12._asdict() | {"least": [*layer.u12.least]},
             }
@@ -321,15 +319,12 @@ class PairedModel(Model):
         }
         if any(layer.exons.size for layer in every):
             arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
-        if networks := [network.packed() for layer in every for network in layer.networks]:
-            arrays["networks"] = np.stack(networks)
         for signal, model in self._parts.items():
             header[signal], of_end = model.contents()
             arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
         needed = [format_version(arrays)]
         needed += [_WITH_EDGES] * any(layer.edges for layer in every)
         needed += [_WITH_TAILS] * any(len(layer.tails) for layer in every)
-        needed += [_WITH_NETWORKS] * bool(networks)
         needed += [_WITH_U12] * bool(self.u12)
         header["format_version"] = max(needed)
         self._check(header, arrays)
@@ -350,11 +345,6 @@ class PairedModel(Model):
         layer_arrays = {name: array for name, array in arrays.items() if "." not in name}
         if "exons" in layer_arrays:
             forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
-        n_networks = [len(facts.get("networks", [])) for facts in layer.values()]
-        if 1 in n_networks:
-            refuse("layer: networks", "none, or of both ends", n_networks)
-        if any(n_networks):
-            forms["networks"] = ("float32", (sum(n_networks), NETWORK_SIZE))
         check_arrays(layer_arrays, forms)
         for name in arrays.keys() - layer_arrays.keys():
             if name.partition(".")[0] not in (*ENDS, *({*EDGES, *_U12_ENDS} & description.keys())):
@@ -369,8 +359,15 @@ class PairedModel(Model):
         Raises
         ------
         ModelFileError
-            If they are inconsistent.
+            If they are inconsistent, or of an earlier seqmtl with parts that this one lacks.
         """
+        if removed := sorted(_REMOVED & {name.partition(".")[0] for name in arrays}):
+            version = brief(description.get("seqmtl_version"))
+            raise ModelFileError(
+                f"was paired by seqmtl {version} with {', '.join(removed)}, which this seqmtl "
+                f"({__version__}) does not take; pair the models again without",
+                path=path,
+            )
         try:
             description = _with_new_names(description)
             cls._check(description, arrays)
@@ -559,7 +556,7 @@ def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
 def _unpack_layer(
     facts: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, PairLayer]:
-    layer, at, networks = {}, 0, iter(arrays.get("networks", ()))
+    layer, at = {}, 0
     every = arrays.get("exons", np.zeros((len(facts), 0)))
     for (name, entry), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
         end = at + entry["longest"] - entry["shortest"] + 1
@@ -571,9 +568,6 @@ def _unpack_layer(
             values["tails"] = [[float(introns[-1]) - decay, decay]]
         values["tails"] = np.array(values.get("tails", []), dtype=np.float64).reshape(-1, 2)
         values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry.get("edges", ()))
-        values["networks"] = tuple(
-            Network.unpacked(least, np.array(next(networks))) for least in entry.get("networks", ())
-        )
         donors = entry.get("donors", ())
         values["donors"] = tuple(load(DonorLetters, "donors", one) for one in donors)
         values["u12"] = load(U12Introns, "u12", entry["u12"]) if entry.get("u12") else None

@@ -23,7 +23,6 @@ from seqmtl.splicing.chain import either_class, margin_of, run_chain, to_log_odd
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import PathLike, read_both, shared_organisms
-from seqmtl.splicing.rescoring import rescored
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +100,6 @@ def score_paired(
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer), _PIECE):
             piece = find_piece(finders, held, bounds, layer.coding, of_edges)
-            piece = rescored(piece, held[0].genome.codes[bounds.begin : bounds.end], layer)
             is_own = (piece.starts >= bounds.first) & (piece.starts < bounds.last)
             is_own &= piece["signals"] < len(ENDS)
             n_masked += int((is_own & is_inside(piece.starts, held[0].masked)).sum())

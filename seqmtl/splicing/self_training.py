@@ -69,7 +69,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ENDS, DonorLetters, PairLayer, U12Introns
+from seqmtl.splicing.layer import ENDS, DonorLetters, U12Introns
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -240,9 +240,8 @@ class SelfTraining:
     def _settled_relatives(self) -> tuple[RelativeWeights, RelativeWeights]:
         """Return the relatives by `like` and `tree`, and with weights settled on the genome.
 
-        Those of a name are spread over similar organisms if more sites are found with these, but
-        for mammals: networks belong to the site models of their organisms. Without a name, each
-        group of similar organisms counts by the sites found with it.
+        Those of a name are spread over similar organisms if more sites are found with these.
+        Without a name, each group of similar organisms counts by the sites found with it.
         """
         options, kernel, tasks = self._options, self.model.donor.kernel, self.model.donor.tasks
         named = weights_of_relatives(kernel, tasks, self.name, like=self.like, tree=self.tree)
@@ -252,8 +251,7 @@ class SelfTraining:
         else:
             groups = _groups_of(R, options.max_groups)
             weights = np.array([np.isin(range(len(R)), group) / group.size for group in groups])
-        has_networks = _with_networks(self.model, named.weights) is not None
-        if has_networks or np.allclose(weights, named.weights):
+        if np.allclose(weights, named.weights):
             return named, named
         n_sites = self._sites_found(weights)
         if not is_named:
@@ -692,15 +690,6 @@ class SelfTraining:
         real = max(1 - self.rounds[-1].reversed_rate, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
-        relative = _with_networks(self.model, self._named.weights)
-        if len(self.rounds) == 1 and relative is not None:
-            layer = relative._replace(
-                n_introns=layer.n_introns,
-                n_coding=layer.n_coding,
-                n_sites=0,
-                ceiling=layer.ceiling,
-                donors=layer.donors,
-            )
         case = "few" if self.state.is_alone or not self.is_enough else "relatives"
         case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {
@@ -727,16 +716,6 @@ class SelfTraining:
             self.model.edges,
             self.model.u12,
         )
-
-
-def _with_networks(model: PairedModel, weights: NDArray[np.float64]) -> PairLayer | None:
-    """Return the layer of the nearest relative with networks, if such relatives count more.
-
-    In mammals, they find more than a chain without them.
-    """
-    layers = [model.layer[task] for task in model.donor.tasks]
-    counts = np.array([a * bool(layer.networks) for a, layer in zip(weights, layers, strict=True)])
-    return layers[int(counts.argmax())] if counts.sum() > 0.5 else None
 
 
 def _groups_of(K: NDArray[np.float64], n: int) -> list[NDArray[np.int64]]:

@@ -27,8 +27,7 @@ class Neighbourhood:
     """A stretch of a contig with its candidates, into which alleles are put.
 
     An allele changes the scores of the sites whose windows overlap it, and the coding content next
-    to it. All else is taken from the reference, so only the chain is run for each allele, unless
-    networks give the sites second log-odds.
+    to it. All else is taken from the reference, so only the chain is run for each allele.
 
     Parameters
     ----------
@@ -54,17 +53,14 @@ class Neighbourhood:
         self._window = max(site_finder.length for site_finder in finder.finders)
         self.start = max(0, first - self._window)
         self._codes = contig[self.start : last + self._window]
-        self._bounds = max(0, first) - self.start, min(last, contig.size) - self.start
-        self.reference = self._run_chain(self._promising(self._codes, *self._bounds))
+        bounds = max(0, first) - self.start, min(last, contig.size) - self.start
+        self.reference = self._run_chain(self._promising(self._codes, *bounds))
 
     def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> SitePosteriors:
         """Return the candidates with the bases begin..end-1 replaced by others."""
         codes = np.concatenate([self._codes[:begin], letters, self._codes[end:]])
         reference = self.reference.sites
         grown = letters.size - (end - begin)
-        if self._finder.layer.networks:  # which see far more than a window
-            begins, ends = self._bounds
-            return self._run_chain(self._promising(codes, begins, ends + grown))
         clear = self._window + max(self._finder.site_lengths)
         low, high = begin - clear, end + clear
         sites_before = reference.take(

@@ -14,15 +14,21 @@ from seqmtl import Windows, load_model
 from seqmtl.commands.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.splicing.genome_sample import sample_genome
-from seqmtl.splicing.self_training import SelfTraining
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "seqmtl" / "starter"
 CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
 SIGNALS = {"donor": "GT", "acceptor": "AG"}
-MAMMALS = ("f_catus", "h_sapiens", "m_musculus")
-GENOMES = ("a_thaliana", "c_elegans", "d_melanogaster", *MAMMALS, "p_falciparum", "s_cerevisiae")
+GENOMES = (
+    "a_thaliana",
+    "c_elegans",
+    "d_melanogaster",
+    "f_catus",
+    "h_sapiens",
+    "m_musculus",
+    "p_falciparum",
+    "s_cerevisiae",
+)
 OTHERS = ("a_mellifera", "z_mays", "d_rerio", "a_coremiiformis", "coturnix_japonica", "m_gigas")
 LIMIT = 5e6  # bytes
 
@@ -51,7 +57,6 @@ def test_the_paired_starter_model_is_of_the_other_two(tmp_path):
     assert sum(path.stat().st_size for path in FOLDER.glob("*.seqmtl")) < 20e6
     model = load_model("starter:splice")
     assert model.tasks == tuple(model.layer) == load_model("starter:donor").tasks
-    assert {name for name, layer in model.layer.items() if layer.networks} == {*MAMMALS}
     assert all(layer.donors[0].letters == "GC" for layer in model.layer.values())
     without = {name for name, layer in model.layer.items() if layer.u12 is None}
     assert len(without) == 13
@@ -84,25 +89,6 @@ def test_the_paired_starter_model_finds_an_intron(tmp_path):
     assert main([*map(str, words), "--format", "introns", "-o", str(out), "-q"]) == 0
     rows = [line.split("\t") for line in out.read_text().splitlines() if line[0] != "#"]
     assert ["c", "303", str(303 + 7 + 60 + 12), "+"] in [[*row[:3], row[5]] for row in rows]
-
-
-def test_a_mammal_with_too_few_calls_has_the_layer_of_its_relative(tmp_path):
-    codes = np.random.default_rng(2).choice(list("ACGT"), 30_000)
-    (tmp_path / "genome.fa").write_text(f">c\n{''.join(codes)}\n")
-    model = load_model("starter:splice")
-    sample = sample_genome(tmp_path / "genome.fa", model.donor.length)
-    for like, relative in (("dog", "f_catus"), ("Diptera", None)):
-        own = SelfTraining(model, "new", sample, like=like, donors=("GA",))
-        own.train(lambda done: None)
-        assert len(own.rounds) == 1
-        layer = own.paired().layer["new"]
-        assert bool(layer.networks) == (relative is not None)
-        if relative:
-            expected = model.layer[relative]
-            assert (layer.shift, layer.scale) == (expected.shift, expected.scale)
-            assert layer.ceiling < 1
-        assert [donor.letters for donor in layer.donors] == ["GA"]
-        assert (layer.n_introns, layer.n_sites) == (0, 0)
 
 
 @pytest.mark.parametrize(
