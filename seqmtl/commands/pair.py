@@ -31,7 +31,7 @@ class Pair(_options.Threads):
     acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     boundary_model: tuple[str, ...] = option(
-        "calibrated model of start, stop, tss or polya; may be repeated",
+        "calibrated model of start or stop; may be repeated",
         metavar="MODEL",
         is_repeated=True,
     )
@@ -122,8 +122,7 @@ introns, and its codons. The probability of a site is the weighted fraction of p
 Intron lengths and coding content are learned from the training regions, and eight numbers per
 organism are fitted on the validation regions, which neither model has seen. Models of start and
 stop codons (--boundary-model; trained and calibrated like the others, on datasets of annotations
-with CDS) find more sites; models of tss and polya give the ends of transcripts. scan then reports
-these signals, too.
+with CDS) find more sites. scan then reports these signals, too.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].

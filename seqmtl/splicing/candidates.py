@@ -21,7 +21,7 @@ from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
-from seqmtl.splicing.layer import CODONS, ENDS, DonorLetters, PairLayer, U12Introns
+from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.regions import PathLike
 
 _CODON = 3  # bases
@@ -259,7 +259,7 @@ def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
     rows = np.empty((codes.size, 2), dtype=np.int64)
     rows = rows[: list_codons(codes, _KIND_OF_CODON, rows)]
     codons = {}
-    for number, signal in enumerate(CODONS):
+    for number, signal in enumerate(EDGES):
         strands = [rows[rows[:, 1] == 1 + 2 * number + k, 0] + begin for k in range(2)]
         starts, is_reverse = np.concatenate(strands), np.repeat([False, True], [*map(len, strands)])
         codons[signal] = Sites(starts, is_reverse, {"log_odds": np.zeros(starts.size)})
@@ -269,7 +269,7 @@ def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
 def _kinds_of_codons() -> NDArray[np.uint8]:
     """Return the kind of each of 64 codons: 1 + 2 signal + strand, or 0."""
     kinds = np.zeros(64, dtype=np.uint8)
-    for number, signal in enumerate(CODONS):
+    for number, signal in enumerate(EDGES):
         for word in SIGNALS[signal].split(","):
             for strand, codes in enumerate((encode(word), reverse_complement(encode(word)))):
                 kinds[codes @ [16, 4, 1]] = 1 + 2 * number + strand

@@ -13,8 +13,7 @@ the product
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.splicing.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``, but at edges of genes, in
-  frame, of ``exp(scale s + shift)``, with the log-odds of the edge or 0; so may transcripts, with
-  two more states, where there are models of their ends,
+  frame, of ``exp(scale s + shift)``, with the log-odds of the edge or 0,
 - over the exons, of ``1 + exp(exon_shift) h(length)``, where an exon is what lies between two
   introns, if all of it codes, or none, and h is the density of its length times the share of
   introns that an exon follows.
@@ -36,7 +35,13 @@ from numpy.typing import NDArray
 
 from seqmtl.linear_model.site import SIGNALS as WORDS
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.chain_loops import INTRON_END, list_exons, list_introns, sum_parses
+from seqmtl.splicing.chain_loops import (
+    CODING_START,
+    INTRON_END,
+    list_exons,
+    list_introns,
+    sum_parses,
+)
 from seqmtl.splicing.coding_loops import sum_content
 from seqmtl.splicing.layer import EDGES, ENDS, PairLayer
 
@@ -52,7 +57,7 @@ _MIN_CONTEXT, _MAX_CONTEXT = 3_000, 50_000  # bases
 _SPACE = 1_000  # pairs that are listed at once
 #: Signals of a chain by number; an odd one ends what the one before begins.
 SIGNALS = ENDS + EDGES
-_LENGTHS = {signal: len(WORDS[signal].partition(",")[0]) or 1 for signal in SIGNALS}  # bases
+_LENGTHS = {signal: len(WORDS[signal].partition(",")[0]) for signal in SIGNALS}  # bases
 _NONE = np.empty((0, 2), dtype=np.int64), np.empty(0)  # pairs of sites, and values
 
 
@@ -130,8 +135,6 @@ class ChainWeights(NamedTuple):
         fall per base; none: no longer introns.
     exons : ndarray of float64, shape (m,)
         Weights of exons of 0, 1, ... bases.
-    transcript_switch : float
-        Weight of a beginning or an end of a transcript, per base; 0: there are no transcripts.
     """
 
     introns: NDArray[np.float64]
@@ -141,7 +144,6 @@ class ChainWeights(NamedTuple):
     coding_shift: float
     tails: NDArray[np.float64]
     exons: NDArray[np.float64]
-    transcript_switch: float
 
 
 def context_of(layer: PairLayer) -> int:
@@ -189,18 +191,18 @@ def join_ends(
     Sites
         By stretch, whose number is in the column ``stretches``, and by position, what ends an exon
         before what begins one, with further columns: ``places`` are the bases of the stretch before
-        the end of the intron, of coding sequence without its stop codon, or of the transcript that
-        is at the site, on the forward strand. ``signals`` are
-        numbers in ``SIGNALS``; ``kinds``, of :mod:`seqmtl.splicing.chain_loops`, tell what a site
-        is as read on the forward strand. ``content``, shape (n, 6), is the coding content from the
-        first site on, see :func:`seqmtl.splicing.coding_loops.sum_content`.
+        the end of the intron, or of coding sequence without its stop codon, that is at the site, on
+        the forward strand. ``signals`` are numbers in ``SIGNALS``; ``kinds``, of
+        :mod:`seqmtl.splicing.chain_loops`, tell what a site is as read on the forward strand.
+        ``content``, shape (n, 6), is the coding content from the first site on, see
+        :func:`seqmtl.splicing.coding_loops.sum_content`.
     """
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
     parts, begins = [], stretches[:, 0]
     for name, edge in ends.items():
         signal = SIGNALS.index(name)
-        is_behind = edge.is_reverse == (name not in ("acceptor", "polya"))
+        is_behind = edge.is_reverse == (name != "acceptor")
         number = np.searchsorted(begins[1:], edge.starts, side="right")
         places = edge.starts - begins[number] + _LENGTHS[name] * is_behind
         columns = {"signals": np.full(len(edge), signal), "kinds": signal ^ edge.is_reverse}
@@ -224,8 +226,8 @@ def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
 
 def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows by position, what ends an exon before what begins one."""
-    begins = (kinds == INTRON_END) | ((kinds > INTRON_END) & (kinds % 2 == 0))
-    return np.argsort((2 * places + begins) * 8 + kinds, kind="stable")
+    begins = (kinds == INTRON_END) | (kinds == CODING_START)
+    return np.argsort((2 * places + begins) * 4 + kinds, kind="stable")
 
 
 def content_between(
@@ -302,7 +304,6 @@ def run_chain(
         coding_shift,
         np.column_stack([np.exp(layer.tails[:, 0]), layer.tails[:, 1]]),
         exon_shift * layer.exons,
-        float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
     )
     before, units, after, after_units = _sum_both_ways(forward, weights, bounds)
     with np.errstate(divide="ignore"):

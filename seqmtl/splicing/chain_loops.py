@@ -9,30 +9,23 @@ from seqmtl._jit import njit
 _LARGE = 1e30  # from here on, sums get a new unit
 _ROUNDING = 1e-9  # of logarithms
 #: What a site is, as read along the forward strand; read backwards, 2 i and 2 i + 1 change places.
-INTRON_START, INTRON_END, CODING_START, CODING_END, TRANSCRIPT_START, TRANSCRIPT_END = range(6)
+INTRON_START, INTRON_END, CODING_START, CODING_END = range(4)
 
 
 @njit
-def move_on(k, outside, coding, coded, content, switch, transcript_switch):
-    """Update the sums over parses in each state from a site to the next, k.
+def move_on(k, outside, coding, coded, content, switch):
+    """Update the sums over parses in each state from a site to the next, k; return that outside.
 
     A coding state gets the weight ``content[k, r]``; it may begin or end once, with half of its
-    content on average. `coded` is the product of these weights. Transcripts begin and end between
-    genes, ``outside[0]``, if `transcript_switch` is above 0; otherwise, all is in that state.
+    content on average. `coded` is the product of these weights.
     """
-    between = outside[0]
-    for t in range(2):
-        o, ended = (1 + t if transcript_switch > 0.0 else 0), 0.0
-        before = between if o == 0 else outside[o]
-        for r in range(3 * t, 3 * t + 3):
-            x = content[k, r]
-            ended += coding[r] * (1.0 + x)
-            coding[r] = coding[r] * x + 0.5 * switch * before * (1.0 + x)
-            coded[r] *= x
-        outside[o] += 0.5 * switch * ended
-        if o > 0:
-            outside[0] += transcript_switch * before
-            outside[o] += transcript_switch * between
+    ended = 0.0
+    for r in range(6):
+        x = content[k, r]
+        ended += coding[r] * (1.0 + x)
+        coding[r] = coding[r] * x + 0.5 * switch * outside * (1.0 + x)
+        coded[r] *= x
+    return outside + 0.5 * switch * ended
 
 
 @njit
@@ -52,26 +45,17 @@ def rescale(divisor, far, first, n_starts, opened, first_end, n_ends, closed):
 
 
 @njit
-def pass_edge(kind, t, phase, weight, split, outside, coding):
-    """Update the sums over parses at an edge of a gene; return that of the parses with it.
+def pass_edge(kind, r, weight, outside, coding):
+    """Update the sums over parses at an edge of coding sequence, in state r.
 
-    Coding sequence or a transcript begins or ends there. The sum has the weight of the edge where
-    something begins, so that the sums from either side have it once.
+    Return that of the parses with it, and that outside. The former has the weight of the edge where
+    coding sequence begins, so that the sums from either side have it once.
     """
-    o, r = (1 + t if split else 0), 3 * t + phase
     if kind == CODING_START:
-        total = outside[o] * weight
+        total = outside * weight
         coding[r] += total
-    elif kind == CODING_END:
-        total = coding[r]
-        outside[o] += total * weight
-    elif kind == TRANSCRIPT_START:
-        total = outside[0] * weight
-        outside[o] += total
-    else:
-        total = outside[o]
-        outside[0] += total * weight
-    return total
+        return total, outside
+    return coding[r], outside + coding[r] * weight
 
 
 @njit
@@ -142,14 +126,14 @@ def add_partners(pos, t, nearest, table, places, sums, first, last, begun, weigh
 def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends, closed):
     """Sum the weights of all parses of a contig up to each of its sites, or from the end.
 
-    There are seven states between introns (nine with transcripts, see :func:`move_on`): outside
-    coding sequence, or coding on strand t in frame r; a contig may begin and end in any. An intron
-    leads from a start to an end of its class on the same strand, and keeps the state outside, or
-    the phase of the codon that it splits, ``(phases[k] - r) % 3``; `phases` are positions mod 3 on
-    the forward strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``,
-    and `shift` outside, `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns`
-    weigh the sum of ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow
-    each other in one state also have the weight ``1 + exons[length]``, of the length between them.
+    There are seven states between introns: outside coding sequence, or coding on strand t in frame
+    r; a contig may begin and end in any. An intron leads from a start to an end of its class on the
+    same strand, and keeps the state outside, or the phase of the codon that it splits,
+    ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward strand. It weighs
+    ``weights[start] * weights[end] * introns[length - shortest]``, and `shift` outside,
+    `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns` weigh the sum of
+    ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow each other in one
+    state also have the weight ``1 + exons[length]``, of the length between them.
     `switch` is the weight of a beginning and of an end of coding sequence, per base;
     ``content[k, 3 t + r]`` is that of coding since the site before. `sites` and `lengths` are
     :class:`seqmtl.splicing.chain.SiteColumns` and :class:`seqmtl.splicing.chain.ChainWeights`.
@@ -162,11 +146,9 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     classes are apart.
     """
     places, phases, strands, classes, kinds, weights, content = sites
-    introns, shortest, switch, shift, coding_shift, tails, exons, transcript_switch = lengths
+    introns, shortest, switch, shift, coding_shift, tails, exons = lengths
     reach = shortest + introns.size
-    split, unit = transcript_switch > 0.0, 0.0
-    outside, coding, coded, exon = np.zeros(3), np.ones(6), np.ones(6), np.zeros((1, 4))
-    outside[: 3 if split else 1] = 1.0
+    unit, outside, coding, coded, exon = 0.0, 1.0, np.ones(6), np.ones(6), np.zeros((1, 4))
     far, every = np.zeros((4, tails.shape[0], 4)), np.zeros((4, 4))
     nothing, passed = np.zeros((2, 4)), np.zeros(4, dtype=np.int64)
     heads = np.zeros((5, 4), dtype=np.int64)
@@ -182,11 +164,9 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         length = pos - sign * places[k - sign] if n else 0
         if length > 0:
             row = k + 1 if is_backward else k
-            move_on(
-                row, outside, coding, coded, content, switch * length, transcript_switch * length
-            )
+            outside = move_on(row, outside, coding, coded, content, switch * length)
             weigh_exons(coded, first_end, n_ends, closed)
-        highest = max(outside[0], outside[1], outside[2])
+        highest = outside
         for r in range(6):
             highest = max(highest, coding[r])
         if highest > _LARGE or highest < 1.0 / _LARGE:
@@ -195,10 +175,9 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
             coding /= highest
             rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
-        o, totals[k, :] = 1 + t if split else 0, 0.0
+        totals[k, :] = 0.0
         if kind > INTRON_END:
-            q = 1 if kind < TRANSCRIPT_START else 0
-            totals[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
+            totals[k, 1], outside = pass_edge(kind, 3 * t + phase, weights[k], outside, coding)
         elif kind == INTRON_END:
             go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every)
             while last[u] < n_starts[u] and pos - starts[u, last[u]] >= shortest:
@@ -208,7 +187,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
             )
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
-            outside[o] += totals[k, 0]
+            outside += totals[k, 0]
             for c in range(3):
                 r = (phase - c) % 3
                 coding[3 * t + r] += totals[k, 1 + c]
@@ -219,7 +198,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
                 first_end[t] += 1
             add_partners(pos, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
             i, weight = n_starts[u], weights[k]
-            totals[k, 0] = outside[o] + exon[0, 0]
+            totals[k, 0] = outside + exon[0, 0]
             opened[u, i, 0] = totals[k, 0] * weight * shift
             for c in range(3):
                 r = (phase - c) % 3
@@ -227,7 +206,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
                 opened[u, i, 1 + c] = totals[k, 1 + c] * weight * coding_shift
             starts[u, i] = pos
             n_starts[u] += 1
-    total = outside.sum()
+    total = outside
     for r in range(6):
         total += coding[r]
     return np.log(total) + unit
@@ -255,7 +234,7 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
     nearly all pairs of sites, what both add at most is too little, and they take no more time.
     """
     places, _, strands, classes, kinds, _, _ = sites
-    introns, shortest, _, shift, coding_shift, tails, _, _ = lengths
+    introns, shortest, _, shift, coding_shift, tails, _ = lengths
     n, n_starts, highest = 0, np.zeros(4, dtype=np.int64), -np.inf
     starts = np.zeros((4, places.size), dtype=np.int64)
     at_most = np.zeros((4, places.size))  # what starts add
@@ -315,17 +294,14 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, pai
     `values` that of the share of the parses with the site; the others as in :func:`list_introns`.
     """
     places, phases, strands, _, kinds, weights, content = sites
-    switch, exons, transcript_switch = lengths[2], lengths[6], lengths[7]
-    split = transcript_switch > 0.0
+    switch, exons = lengths[2], lengths[6]
     n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)
-    outside = np.zeros(3)
     least_seen = floor - 5.0  # what is less probable hardly matters for what is left
     for i in range(places.size):
         if kinds[i] != INTRON_END or values[i] < floor:
             continue
         t, unit, left = strands[i], 0.0, np.exp(values[i])
-        coding[:], coded[:], outside[:] = 0.0, 1.0, 0.0
-        outside[1 + t if split else 0] = before[i, 0]
+        coding[:], coded[:], outside = 0.0, 1.0, before[i, 0]
         for c in range(3):
             r = (phases[i] - c) % 3
             coding[3 * t + r] = closed[r] = before[i, 1 + c]
@@ -334,8 +310,8 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, pai
             if length > longest:
                 break
             if step > 0:
-                move_on(k, outside, coding, coded, content, switch * step, transcript_switch * step)
-            highest = max(outside[0], outside[1], outside[2])
+                outside = move_on(k, outside, coding, coded, content, switch * step)
+            highest = outside
             for r in range(6):
                 highest = max(highest, coding[r])
             if highest > _LARGE or 0.0 < highest < 1.0 / _LARGE:
@@ -344,12 +320,12 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, pai
                 coding /= highest
             u, h = strands[k], 0.0
             if kinds[k] > INTRON_END:
-                pass_edge(kinds[k], u, phases[k], weights[k], split, outside, coding)
+                _, outside = pass_edge(kinds[k], 3 * u + phases[k], weights[k], outside, coding)
             if kinds[k] != INTRON_START or values[k] < least_seen:
                 continue
             if u == t and length < exons.size:
                 h = exons[length] * np.exp(-unit)
-            both = (outside[1 + u if split else 0] + h * before[i, 0]) * after[k, 0]
+            both = (outside + h * before[i, 0]) * after[k, 0]
             for c in range(3):
                 r = (phases[k] - c) % 3
                 parses = coding[3 * u + r]

@@ -10,7 +10,7 @@ import numpy as np
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
-from seqmtl.splicing.layer import CODONS, DonorLetters, Edge, PairLayer, U12Introns
+from seqmtl.splicing.layer import EDGES, DonorLetters, Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
 
 #: Least log-odds if parses may take all candidates.
@@ -79,7 +79,7 @@ class Estimates:
             ceiling,
             self.lengths.tails,
             self.least,
-            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
+            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in EDGES),
             donors=self.donors,
             u12=u12,
         )

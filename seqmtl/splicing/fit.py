@@ -26,7 +26,7 @@ from seqmtl.splicing.candidates import (
 )
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, coding_content, shared_content
-from seqmtl.splicing.layer import CODONS, EDGES, ENDS, DonorLetters, Edge, PairLayer
+from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, Edge, PairLayer
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
 from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_organisms, stretches
@@ -45,8 +45,7 @@ class _Parameter(NamedTuple):
 
 _SCALE = _Parameter(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
 #: The numbers of a layer without models of edges. Of those with one, scale (as a logarithm) and
-#: shift replace the weight of any start or stop codon; models of ends of transcripts
-#: bring the switch between these and what is between genes.
+#: shift replace the weight of any start or stop codon.
 NUMBERS = {
     "scale": _SCALE,
     "shift": _Parameter(-1.6, -25.0, 25.0, 1.0),
@@ -59,8 +58,6 @@ NUMBERS = {
 }
 _SHIFT_OF_DONORS = _Parameter(-4.0, -20.0, 5.0, 1.0)
 _SHIFT_OF_EDGE = _Parameter(0.0, -25.0, 25.0, 1.5)
-_SWITCH_OF_TRANSCRIPTS = _Parameter(-9.0, -16.0, -1.0, 1.0)
-_OF_TRANSCRIPTS = EDGES[2:]
 #: Values of a layer to start from.
 START = {name: number.start for name, number in NUMBERS.items()}
 Values = Mapping[str, float]
@@ -117,7 +114,6 @@ class _OrganismData(NamedTuple):
             else Edge(kind, 0.0, values[kind], least)
             for kind, (has_model, least) in self.edges.items()
         )
-        has_transcripts = any(kind in _OF_TRANSCRIPTS for kind in self.edges)
         n_introns, lengths, exons, content = self.learnt
         return PairLayer(
             scale,
@@ -137,7 +133,6 @@ class _OrganismData(NamedTuple):
             exons,
             values["exon shift"],
             edges,
-            values["transcripts"] if has_transcripts else 0.0,
             tuple(DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors),
         )
 
@@ -146,15 +141,13 @@ def _numbers(tasks: Iterable[_OrganismData]) -> dict[str, _Parameter]:
     """Return the numbers of the layers of these organisms."""
     tasks = list(tasks)
     every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
-    numbers = {name: number for name, number in NUMBERS.items() if name not in CODONS}
+    numbers = {name: number for name, number in NUMBERS.items() if name not in EDGES}
     for kind in EDGES:
         if (kind, False) in every:
             numbers[kind] = NUMBERS[kind]
         if (kind, True) in every:
             numbers |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
     numbers |= {f"{letters} donors": _SHIFT_OF_DONORS for task in tasks for letters in task.donors}
-    if any(kind in _OF_TRANSCRIPTS for kind, _ in every):
-        numbers["transcripts"] = _SWITCH_OF_TRANSCRIPTS
     return numbers
 
 
@@ -189,8 +182,8 @@ def fit_layer(
     split : {"valid", "test", "train"}
         Regions to fit on. Scores on the training regions are too good, and so would be the layer.
     edges : mapping of str to MultiTaskModel, optional
-        Calibrated models of edges of genes by signal: start, stop, tss, polya. An organism that one
-        lacks goes without. Default: any ATG and stop codon may begin and end coding sequence.
+        Calibrated models of edges of genes by signal: start, stop. An organism that one lacks goes
+        without. Default: any ATG and stop codon may begin and end coding sequence.
     lengths : mapping of str to ndarray of int64, optional
         Lengths of introns, in bases, of organisms that the datasets lack. Their coding content is
         that of their relatives, and their other values are the shared ones.
@@ -256,7 +249,7 @@ def _without_regions(
 ) -> _OrganismData:
     """Return the data of an organism without regions to fit to; any codon ends coding sequence."""
     logits = [np.log(end.prevalence(task) / (1 - end.prevalence(task))) for end in ends]
-    codons = {codon: (False, _ANY) for codon in CODONS}
+    codons = {codon: (False, _ANY) for codon in EDGES}
     offset = -0.5 * float(sum(logits))
     return _OrganismData([], learnt, offset, 0, 0.0, (_ANY, _ANY), codons, donors)
 
@@ -278,17 +271,16 @@ def _read_task(
     ends = [models[end] for end in ENDS]
     others = other_donors(ends[0], paths[0])
     finders = end_finders(ends, paths, task, [DonorLetters(letters, 0.0) for letters in others])
-    edges = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
+    scored = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
-        EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in edges else None)
+        EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in scored else None)
         for edge in EDGES
-        if edge in (*CODONS, *edges)
     ]
     pieces: list[Sites] = []
     n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], context_of(probe), _PIECE)
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
-        if len(pieces) == 1:  # every base may be a candidate, so those that are not promising go
+        if len(pieces) == 1:  # those that are not promising go, as they take time
             edge_finders = [
                 edge._replace(least=_least(pieces, edge.signal, _EDGES_LOST))
                 if edge.finder

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._schema import choice, items, number
 
-#: The two ends of introns, and the edges of genes that a paired model may have besides.
+#: The two ends of introns, and the codons with which coding sequence begins and ends.
 ENDS = ("donor", "acceptor")
-EDGES = ("start", "stop", "tss", "polya")
-#: Edges that need no model: coding sequence begins and ends with these codons.
-CODONS = EDGES[:2]
+EDGES = ("start", "stop")
 _SPAN = 0.995  # share of introns
 #: Size of a scale, and of the logarithm of a weight, whose products are finite.
 MAX_WEIGHT = 150.0
@@ -39,8 +37,8 @@ class Edge(NamedTuple):
 
     Attributes
     ----------
-    signal : {"start", "stop", "tss", "polya"}
-        What begins or ends there: coding sequence, or a transcript.
+    signal : {"start", "stop"}
+        Whether coding sequence begins or ends there.
     scale, shift : float
         Of the log-odds of the model of the signal. Without one, all start or stop codons are alike,
         and the scale is 0; with one, it is above.
@@ -127,10 +125,7 @@ class PairLayer(NamedTuple):
     exon_shift : float
         Log weight of this density.
     edges : tuple of Edge
-        Start and stop codons, with models or without, and what else has a model.
-    transcript_switch : float
-        Log weight of any other beginning or end of a transcript, per base; 0 if transcripts are
-        not distinguished from the sequence between genes: without edges of transcripts.
+        Start and stop codons, with models or without.
     donors : tuple of DonorLetters
         Letters of donors beside those of the site model.
     u12 : U12Introns, optional
@@ -154,7 +149,6 @@ class PairLayer(NamedTuple):
     exons: NDArray[np.float64] = np.zeros(0)
     exon_shift: float = 0.0
     edges: tuple[Edge, ...] = ()
-    transcript_switch: float = 0.0
     donors: tuple[DonorLetters, ...] = ()
     u12: U12Introns | None = None
 

@@ -22,7 +22,6 @@ from seqmtl.linear_model.base import FORMAT, Model, damaged, format_version, is_
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
 from seqmtl.splicing.layer import (
-    CODONS,
     EDGES,
     ENDS,
     MAX_WEIGHT,
@@ -63,7 +62,6 @@ _LATER = {
     "least": items(number(), 2, max_items=2),
     "exon_shift": WEIGHT,
     "edges": items(rule_of(Edge)),
-    "transcript_switch": WEIGHT,
     "donors": items(rule_of(DonorLetters)),
     "u12": rule_of(U12Introns | None),
     "tails": items(items(number(), 2, max_items=2)),
@@ -73,8 +71,8 @@ _OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
 _WITH_EDGES, _WITH_TAILS, _WITH_U12 = 9, 10, 12  # versions of the format
-#: Parts of files of earlier versions: second log-odds of sites.
-_REMOVED = {"networks"}
+#: Parts of files of earlier versions: second log-odds of sites, and ends of transcripts.
+_REMOVED = {"networks", "tss", "polya"}
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
@@ -497,7 +495,7 @@ def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
         is_scanning = model.can_scan and model.kind == "classification"
         if signal not in EDGES or not is_scanning or model.site.kind != signal:
             raise SeqmtlError(
-                f"an edge of genes must be a classifier of {', '.join(EDGES[:-1])} or {EDGES[-1]} "
+                f"an edge of genes must be a classifier of {' or '.join(EDGES)} "
                 f"sites in DNA windows, but its signal is {signal!r}"
             )
 
@@ -537,8 +535,6 @@ def _check_edges_of(name: str, layer: PairLayer, models: Mapping[str, MultiTaskM
     if len({*signals}) < len(signals):
         refuse(key, "of different signals", signals)
     for edge in layer.edges:
-        if not edge.has_model and edge.signal not in CODONS:
-            refuse(key, "of a scale above 0 but for codons", edge)
         is_there = edge.signal in models and is_known(name, models[edge.signal].tasks)
         if edge.has_model and not is_there:
             refuse(

@@ -15,8 +15,6 @@ WORDS = {
     "acceptor": ["AG"],
     "start": ["ATG"],
     "stop": ["TAA", "TAG", "TGA"],
-    "tss": [""],
-    "polya": [""],
 }
 
 
@@ -90,10 +88,7 @@ def _whole_contig(model, organism, codes, least):
             starts = np.arange(scores.size) + own.site.offset
             length = len(WORDS[signal][0])
             read = "".join("ACGTN"[code] for code in letters)
-            is_word = np.array(
-                [not length or read[at : at + length] in WORDS[signal] for at in starts], bool
-            )
-            length = length or 1
+            is_word = np.array([read[at : at + length] in WORDS[signal] for at in starts], bool)
             starts = starts[is_word] if strand == "+" else codes.size - length - starts[is_word]
             log_odds = own.log_odds_of(organism)(scores[is_word].astype(float))
             numbers = np.zeros(starts.size, dtype=int)

@@ -1,29 +1,16 @@
 """All parses of a contig into coding sequence and introns, one by one, and a plain recursion.
 
-States between sites: 0 is outside coding sequence, (strand, frame) codes. With transcripts, 0 is
-between them, and (strand, None) in one but outside coding sequence. `case` has places, strands,
-kinds (names below), weights, content (a row per site: the factors of coding since the site before,
-in frames 0 to 2 of both strands), intron and exon (functions of the length, 0 where there can be
-none), enter, leave, transcribe (per base; 0: there are none) and shifts (outside, inside).
+States between sites: 0 is outside coding sequence, (strand, frame) codes. `case` has places,
+strands, kinds (names below), weights, content (a row per site: the factors of coding since the site
+before, in frames 0 to 2 of both strands), intron and exon (functions of the length, 0 where there
+can be none), enter, leave (per base) and shifts (outside, inside).
 """
 
 import math
 
-KINDS = ["intron", "exon", "code", "stop coding", "transcribe", "stop transcribing"]  # what begins
+KINDS = ["intron", "exon", "code", "stop coding"]  # what begins
 CODING = [(strand, frame) for strand in (0, 1) for frame in range(3)]
-
-
-def _states(case):
-    return [0, *([(0, None), (1, None)] if case["transcribe"] else []), *CODING]
-
-
-def _outside(case, strand):
-    """State next to coding sequence of a strand."""
-    return (strand, None) if case["transcribe"] else 0
-
-
-def _is_coding(state):
-    return state != 0 and state[1] is not None
+STATES = [0, *CODING]
 
 
 def _moves(case, k, state):
@@ -42,31 +29,21 @@ def _since(case, k, state):
     if not length:
         return [(state, 1.0)]
     content = case["content"][k]
-    if _is_coding(state):
+    if state:
         factor = content[3 * state[0] + state[1]]
-        left = _outside(case, state[0])
-        return [(state, factor), (left, case["leave"] * length * (1 + factor) / 2)]
+        return [(state, factor), (0, case["leave"] * length * (1 + factor) / 2)]
     begun = [
-        (own, case["enter"] * length * (1 + content[3 * own[0] + own[1]]) / 2)
-        for own in CODING
-        if _outside(case, own[0]) == state
+        (own, case["enter"] * length * (1 + content[3 * own[0] + own[1]]) / 2) for own in CODING
     ]
-    if case["transcribe"]:
-        others = [0] if state != 0 else [(0, None), (1, None)]
-        begun += [(own, case["transcribe"] * length) for own in others]
     return [(state, 1.0), *begun]
 
 
 def _beyond(case, k, state):
     """State after the edge of a gene at site k, or None if there is none in this state."""
     strand, place = case["strands"][k], case["places"][k]
-    outside, coding = _outside(case, strand), (strand, place % 3)
-    before, after = {
-        "code": (outside, coding),
-        "stop coding": (coding, outside),
-        "transcribe": (0, outside),
-        "stop transcribing": (outside, 0),
-    }.get(case["kinds"][k], (None, None))
+    coding = strand, place % 3
+    edges = {"code": (0, coding), "stop coding": (coding, 0)}
+    before, after = edges.get(case["kinds"][k], (None, None))
     return after if state == before else None
 
 
@@ -75,8 +52,8 @@ def _after(case, i, j, state):
     strand = case["strands"][i]
     if case["kinds"][i] != "intron" or case["kinds"][j] != "exon" or case["strands"][j] != strand:
         return None
-    if not _is_coding(state):
-        return state if state == _outside(case, strand) else None
+    if not state:
+        return state
     if state[0] != strand:
         return None
     # the reading frame goes on after the intron as if it were cut out
@@ -85,7 +62,7 @@ def _after(case, i, j, state):
 
 def _weight(case, i, j, state):
     length = case["places"][j] - case["places"][i]
-    both = case["weights"][i] * case["weights"][j] * case["shifts"][_is_coding(state)]
+    both = case["weights"][i] * case["weights"][j] * case["shifts"][bool(state)]
     return both * case["intron"](length)
 
 
@@ -95,7 +72,7 @@ def _exon(case, j, i, state):
         return 0.0
     length = case["places"][i] - case["places"][j]
     weight = case["exon"](length)
-    if _is_coding(state):
+    if state:
         for k in range(j + 1, i + 1):
             if case["places"][k] > case["places"][k - 1]:
                 weight *= case["content"][k][3 * state[0] + state[1]]
@@ -124,16 +101,15 @@ def all_parses(case):
                     if (more := _exon(case, j, i, after)) > 0:
                         yield from open_at(i, after, own * more, known)
 
-    for state in _states(case):
+    for state in STATES:
         yield from go_on(0, state, 1.0, [])
 
 
 def log_total(case):
     """Log of the sum over all parses, by a recursion over sites from the left, in logarithms."""
     n = len(case["places"])
-    states = _states(case)
-    arriving = [dict.fromkeys(states, -math.inf) for _ in range(n + 1)]
-    arriving[0] = dict.fromkeys(states, 0.0)
+    arriving = [dict.fromkeys(STATES, -math.inf) for _ in range(n + 1)]
+    arriving[0] = dict.fromkeys(STATES, 0.0)
 
     closed = [{} for _ in range(n)]  # parses whose last intron ends at a site
 
@@ -143,7 +119,7 @@ def log_total(case):
         arriving[k][state] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
     for k in range(n):
-        here = dict.fromkeys(states, -math.inf)
+        here = dict.fromkeys(STATES, -math.inf)
         for state, value in arriving[k].items():
             for other, factor, _ in _moves(case, k, state):
                 own = value + math.log(factor)

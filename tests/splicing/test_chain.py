@@ -58,26 +58,22 @@ def joined(places, is_reverse, is_end, log_odds, content):
 
 
 def with_signals(sites, signals):
-    """Sites of other signals: donor, acceptor, start, stop, tss, polya from 0."""
+    """Sites of other signals: donor, acceptor, start, stop from 0."""
     # what a signal begins on the plus strand, its partner begins on the minus strand, backwards
     return sites.adding(signals=signals, kinds=np.where(sites.is_reverse, signals ^ 1, signals))
 
 
-def _with_edges(rng, sites, n_signals):
+def _with_edges(rng, sites):
     """Some of the sites as edges of genes, and what a layer needs for them."""
     signals = np.where(
-        rng.random(len(sites)) < 0.5, sites["signals"], rng.integers(2, n_signals, len(sites))
+        rng.random(len(sites)) < 0.5, sites["signals"], rng.integers(2, 4, len(sites))
     )
     sites = with_signals(sites, signals)
-    begins = np.isin(sites["kinds"], [1, 2, 4])
+    begins = np.isin(sites["kinds"], [1, 2])
     rows = np.lexsort([begins, sites["places"]])
     others = {name: sites[name] for name in ("places", "content")}  # these do not move
-    edges = tuple(
-        Edge(signal, 0.6 + 0.1 * k, 1.0 - k / 2, -1e9)
-        for k, signal in enumerate(EDGES[: n_signals - 2])
-    )
-    options = {"edges": edges, "transcript_switch": -1.5 if n_signals > 4 else 0.0}
-    return sites.take(rows).adding(**others), options
+    edges = tuple(Edge(signal, 0.6 + 0.1 * k, 1.0 - k / 2, -1e9) for k, signal in enumerate(EDGES))
+    return sites.take(rows).adding(**others), edges
 
 
 def _case(sites, layer):
@@ -105,7 +101,6 @@ def _case(sites, layer):
             float(np.exp(scales[signal] * value + shifts[signal]))
             for signal, value in zip(sites["signals"], sites["log_odds"], strict=True)
         ],
-        "transcribe": float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
         "content": np.exp(
             layer.coding_scale * np.diff(sites["content"], axis=0, prepend=0.0)
         ).tolist(),
@@ -166,13 +161,12 @@ def test_exons_are_what_lies_between_introns(seed):
     assert exons or seed == 3
 
 
-@pytest.mark.parametrize("n_signals", [4, 6])
-@pytest.mark.parametrize("seed", range(4))
-def test_genes_have_edges(seed, n_signals):
-    """Coding sequence and transcripts begin and end there, in the frame of the codon."""
+@pytest.mark.parametrize("seed", range(8))
+def test_genes_have_edges(seed):
+    """Coding sequence begins and ends there, in the frame of the codon."""
     rng = np.random.default_rng(seed)
-    sites, options = _with_edges(rng, _sites(rng, 25, 8, spread=0.8), n_signals)
-    _check_parses(sites, _layer(rng, shortest=1, **_exons(rng, 12), **options))
+    sites, edges = _with_edges(rng, _sites(rng, 25, 8, spread=0.8))
+    _check_parses(sites, _layer(rng, shortest=1, **_exons(rng, 12), edges=edges))
     # without these edges in the layer, they are as if they were no sites
     plain = _layer(np.random.default_rng(seed))
     rows = np.flatnonzero(sites["signals"] < 2)
@@ -181,15 +175,15 @@ def test_genes_have_edges(seed, n_signals):
     assert (np.delete(found, rows) == -700.0).all()
 
 
-@pytest.mark.parametrize("n_signals", [2, 6])
-def test_a_longer_contig_equals_the_quadratic_recursion(n_signals):
+@pytest.mark.parametrize("has_edges", [False, True])
+def test_a_longer_contig_equals_the_quadratic_recursion(has_edges):
     """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
     sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=30, tails=TAILS)
     layer = layer._replace(**_exons(rng, 40))
-    if n_signals > 2:
-        sites, options = _with_edges(rng, sites, n_signals)
-        layer = layer._replace(**options)
+    if has_edges:
+        sites, edges = _with_edges(rng, sites)
+        layer = layer._replace(edges=edges)
     found = np.exp(run_chain(sites, layer).sites)
     step, case = 1e-4, _case(sites, layer)
     for k in range(60):

@@ -1,4 +1,4 @@
-"""Edges of genes in the chain: start and stop codons, and models of what begins and ends there."""
+"""Edges of genes in the chain: start and stop codons, and models of them."""
 
 import copy
 import itertools
@@ -15,7 +15,7 @@ from seqmtl.loading import load_model
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.candidates import edge_finders, find_edges
-from seqmtl.splicing.layer import CODONS, ENDS, Edge
+from seqmtl.splicing.layer import EDGES, ENDS, Edge
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.new_organism import add_unlabelled
 from tests import mutations
@@ -25,9 +25,9 @@ from tests.oracles.pairs import codons, whole_contig
 
 @pytest.fixture(scope="module")
 def genes(case, tmp_path_factory):
-    """The paired model of `case` with models of edges: stop of both organisms, the others of a."""
+    """The paired model of `case` with models of edges: stop of both organisms, start of a."""
     folder, options = tmp_path_factory.mktemp("edges"), ""
-    for signal in ("start", "stop", "polya"):
+    for signal in EDGES:
         data, model = folder / f"{signal}s", folder / signal
         config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
         run(f"dataset {config} --signal {signal} -o {data}")
@@ -62,7 +62,7 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
     """An organism that a model lacks goes without: start codons of b are alike."""
     model = load_model(genes / "genes")
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    for organism, signals in (("a", [*ENDS, "start", "stop", "polya"]), ("b", [*ENDS, "stop"])):
+    for organism, signals in (("a", [*ENDS, *EDGES]), ("b", [*ENDS, "stop"])):
         command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism {organism}"
         run(f"{command} --contigs chr1 -o {genes}/{organism}.bed")
         expected, _ = whole_contig(model, organism, genome.contig("chr1"))
@@ -72,9 +72,8 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
             own = {key: p for key, p in expected.items() if key[0] == signal and p > 1e-5}
             assert found.keys() >= own.keys()
             assert all(found[key] == pytest.approx(p, abs=1e-5) for key, p in own.items())
-            assert signal == "polya" or sum(p > 0.1 for p in found.values()) > 5
-        assert not (genes / f"{organism}.tss.bed").exists()
-    assert not {"b.start.bed", "b.polya.bed"} & {path.name for path in genes.iterdir()}
+            assert sum(p > 0.1 for p in found.values()) > 5
+    assert not (genes / "b.start.bed").exists()
     run(f"evaluate {genes}/genes {case}/donors {case}/acceptors --bootstrap 0")
     command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism a"
     run(f"{command} -o {genes}/x.spsc --json {genes}/x.json")
@@ -88,12 +87,12 @@ def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
     first = load_model(genes / "genes")
     first.save(genes / "again")
     assert (genes / "again").read_bytes() == (genes / "genes").read_bytes()
-    assert list(first.site_models) == [*ENDS, "start", "stop", "polya"]
-    assert [edge.signal for edge in first.layer["b"].edges] == list(CODONS)
+    assert list(first.site_models) == [*ENDS, *EDGES]
+    assert [edge.signal for edge in first.layer["b"].edges] == list(EDGES)
     told = seqmtl(f"info {genes / 'genes'}").out
-    assert "in pairs, with models of start, stop, polya sites" in told
+    assert "in pairs, with models of start, stop sites" in told
     assert all(f"the {signal} sites of" in told for signal in first.site_models)
-    assert "<td>donor, acceptor, start, stop, polya</td>" in first._repr_html_()
+    assert "<td>donor, acceptor, start, stop</td>" in first._repr_html_()
     facts = json.loads(seqmtl(f"info {genes / 'genes'} --json -").out)
     assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
     edges = [edge._asdict() for edge in first.layer["a"].edges]
@@ -103,7 +102,7 @@ def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
 def test_what_is_no_edge_is_refused(case, genes, seqmtl):
     pair = f"pair {case}/donor {case}/acceptor {case}/donors {case}/acceptors -o {genes}/x"
     told = seqmtl(f"{pair} --boundary-model {case}/donor", code=1).err
-    assert "must be a classifier of start, stop, tss or polya sites" in told
+    assert "must be a classifier of start or stop sites" in told
     told = seqmtl(
         f"{pair} --boundary-model {genes}/start --boundary-model {genes}/start", code=2
     ).err
@@ -127,7 +126,7 @@ def test_what_is_no_edge_is_refused(case, genes, seqmtl):
 def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
     model = load_model(genes / "genes")
     ends = model.donor, model.acceptor, model.layer
-    for lacking in ("start", "polya"):
+    for lacking in EDGES:
         edges = {signal: own for signal, own in model.edges.items() if signal != lacking}
         message = rf"layer\.a\.edges must be those that edges has a model of, got '{lacking}'"
         with pytest.raises(ValueError, match=message):
@@ -148,10 +147,10 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
     own = add_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)
     own.paired().save(tmp_path / "more")
     model = load_model(tmp_path / "more")
-    assert list(model.edges) == ["start", "stop", "polya"]
+    assert list(model.edges) == list(EDGES)
     assert model.signals_of("c") == [*ENDS]
     assert [(edge.signal, edge.scale) for edge in model.layer["c"].edges] == [
-        (signal, 0.0) for signal in CODONS
+        (signal, 0.0) for signal in EDGES
     ]
     for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
         options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
@@ -214,23 +213,22 @@ def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"scale": 0}, "layer.a.edges must be of a scale above 0 but for codons, got "),
         ({"signal": "start"}, "layer.a.edges must be of different signals, got "),
-        ({"signal": "tss"}, "layer.a.edges must be those that edges has a model of, got 'tss'"),
-        ({"shift": 1e6}, "layer.a.edges[2].shift must be a number from -150 to 150, got "),
+        ({"signal": "tss"}, "layer.a.edges[1].signal must be one of start, stop, got 'tss'"),
+        ({"shift": 1e6}, "layer.a.edges[1].shift must be a number from -150 to 150, got "),
     ],
 )
-def test_an_edge_that_has_no_model_is_refused(genes, tmp_path, change, message):
+def test_an_edge_that_is_none_is_refused(genes, tmp_path, change, message):
     header, arrays = read_arrays(genes / "genes")
-    assert header["layer"]["a"]["edges"][2]["signal"] == "polya"
-    header["layer"]["a"]["edges"][2] |= change
+    assert header["layer"]["a"]["edges"][1]["signal"] == "stop"
+    header["layer"]["a"]["edges"][1] |= change
     write_arrays(tmp_path / "changed", header, arrays)
     with pytest.raises(ModelFileError) as info:
         load_model(tmp_path / "changed")
     assert str(info.value).startswith(f"{tmp_path}/changed: {message}")
 
 
-@pytest.mark.parametrize("array", ["networks"])
+@pytest.mark.parametrize("array", ["networks", "tss.bias", "polya.bias"])
 def test_parts_of_earlier_files_are_refused_by_name(case, tmp_path, array):
     """What such a model scores without them would be wrong."""
     header, arrays = read_arrays(case / "splice")

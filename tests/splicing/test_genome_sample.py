@@ -12,7 +12,7 @@ from seqmtl.sequences import encode
 from seqmtl.splicing import genome_sample
 from seqmtl.splicing.candidates import end_finder
 from seqmtl.splicing.genome_sample import find_candidates, sample_genome
-from seqmtl.splicing.layer import CODONS, Edge
+from seqmtl.splicing.layer import EDGES, Edge
 
 PADDING = 7
 
@@ -73,7 +73,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
     parts = [text[first:last] for first, last in pairwise([0, *cuts.tolist()])]
     path = write("".join(f">c{k}\n{part}\n" for k, part in enumerate(parts)), "small.fa")
     model = load_model(new / "pair.seqmtl")
-    layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in CODONS))
+    layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
     finders = [
         tuple(end_finder(end, task) for end in (model.donor, model.acceptor)) for task in ("a", "b")
     ]
@@ -105,7 +105,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
 def test_a_part_of_the_candidates_is_evenly_spaced_groups(new):
     model = load_model(new / "pair.seqmtl")
     sample = sample_genome(new / "sim/genomes/c.fa", 61)
-    layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in CODONS))
+    layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
     finders = [tuple(end_finder(end, "a") for end in (model.donor, model.acceptor))] * 2
     every = find_candidates(sample, finders)
     part = every.part(sample.size / 3)
