@@ -363,7 +363,7 @@ class PairedModel(Model):
             version = brief(description.get("seqmtl_version"))
             raise ModelFileError(
                 f"was paired by seqmtl {version} with {', '.join(removed)}, which this seqmtl "
-                f"({__version__}) does not take; pair the models again without",
+                f"({__version__}) does not take; pair the models again without them",
                 path=path,
             )
         try:
