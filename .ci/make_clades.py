@@ -7,6 +7,11 @@ The table has these eukaryotes, and what is above them: all orders, classes and 
 a genome in RefSeq or a common name; genera with a genome; species with both, and those of
 taxonomies/organisms.tsv. A taxon of another rank is left out if it tells nothing: it has no common
 name, and at most one taxon of the table right below it.
+
+The last column has the names of all other taxa down to genera, at the smallest taxon around each
+that has a line, and old names. Of genera of one name, that with a line counts, else that with most
+species. The others are given as Genus:species,species, so that their species are told from those of
+the first.
 """
 
 import re
@@ -19,9 +24,70 @@ from taxoniq import NoValue, Rank, Taxon
 EUKARYOTA = 2759
 RANKS = {"phylum", "class", "order", "family", "genus", "species", "kingdom"}
 NO_CLADES = {"subgenus", "species", "subspecies", "strain"}
+BELOW_GENERA = NO_CLADES | set(
+    "biotype forma forma_specialis genotype isolate morph no_rank section series species_group "
+    "species_subgroup subsection varietas".split()
+)
+ONE_WORD = re.compile("[A-Za-z][a-z]+(-[A-Za-z]+)?")
+BINOMIAL = re.compile("[A-Z][a-z]+ [a-z]{2,}")
 UNNAMED = re.compile(
     r"[^A-Za-z .-]|unclassified|environmental|incertae|sp\.| complex|hybrid|group$"
 )
+#: A name of the taxonomy, and old names of it that are still written, or names of taxa about there.
+OLD_NAMES = """
+Acrogymnospermae Gymnospermae
+Aedes Stegomyia
+Apiaceae Umbelliferae
+Arecaceae Palmae
+Artiodactyla Cetartiodactyla
+Ascomycota Ascomycetes
+Aspergillus Emericella
+Asteraceae Compositae
+Basidiomycota Basidiomycetes
+Bipolaris Cochliobolus
+Blastomyces Ajellomyces
+Brassicaceae Cruciferae
+Brettanomyces Dekkera
+Candida Torulopsis
+Clusiaceae Guttiferae
+Cryptococcus Filobasidiella
+Cryptophyceae Cryptophyta
+Danio Brachydanio
+Dinophyceae Dinoflagellata
+Eukaryota Excavata Chromista Chromalveolata Hacrobia Protista
+Eulipotyphla Insectivora
+Eumycetozoa Mycetozoa
+Exserohilum Setosphaeria
+Fabaceae Leguminosae
+Fusarium Gibberella Haematonectria
+Hemiptera Homoptera
+Lamiaceae Labiatae
+Magnoliopsida Angiospermae
+Maylandia Metriaclima
+Mucoromycota Zygomycota
+Neogale Neovison
+Ochrophyta Heterokontophyta Chrysophyta
+Ogataea Hansenula
+Penaeus Fenneropenaeus Litopenaeus Marsupenaeus Farfantepenaeus
+Pichia Issatchenkia
+Poaceae Gramineae
+Polypodiopsida Pteridophyta
+Rhipicephalus Boophilus
+Rhodotorula Rhodosporidium
+Saccharomycotina Hemiascomycetes
+Sauropsida Reptilia
+Setophaga Dendroica
+Solanum Lycopersicon
+Stramenopiles Heterokonta
+Streptophyta Charophyta
+Taphrinomycotina Archiascomycetes
+Trichoderma Hypocrea
+Vertebrata Pisces
+Viridiplantae Archaeplastida
+Xenarthra Edentata
+Xenopus Silurana
+"""
+OLD = {line.split()[0]: line.split()[1:] for line in OLD_NAMES.strip().splitlines()}
 TABLE = Path(__file__).parents[1] / "taxonomies" / "organisms.tsv"
 
 
@@ -54,6 +120,7 @@ class Taxonomy:
         shipped = {int(line.split("\t")[0]) for line in TABLE.read_text().splitlines()[1:]}
         self.kept = shipped | {taxid for taxid in self.eukaryotes if self.is_wanted(taxid)}
         self.above = self.with_ancestors(self.kept)
+        self.entries = self.names_within()
 
     def with_text(self, kind):
         """Return the eukaryotes that have some text."""
@@ -78,6 +145,43 @@ class Taxonomy:
         }.get(rank, rank not in RANKS)
         return not is_rare and not UNNAMED.search(text(taxid, "scientific_name"))
 
+    def names_within(self):
+        """Return the entry of the last column by taxid, where the name has no line."""
+        taxa = defaultdict(list)
+        for taxid in self.above & self.kept:
+            taxa[text(taxid, "scientific_name")].append(taxid)
+        for taxid in sorted(self.eukaryotes - self.kept):
+            name = text(taxid, "scientific_name")
+            if self.rank[taxid] not in BELOW_GENERA and ONE_WORD.fullmatch(name):
+                taxa[name].append(taxid)
+        entries = {}
+        for name, taxids in taxa.items():
+            genera = {t: self.species(t) for t in taxids if self.rank[t] == "genus"}
+            first = min(
+                taxids, key=lambda t: (t not in self.kept, t not in genera, -len(genera.get(t, [])))
+            )
+            entries[first] = name
+            for taxid in genera.keys() - {first}:
+                species = genera[taxid] - genera.get(first, set())
+                entries[taxid] = f"{name}:{','.join(sorted(species))}"
+        return entries
+
+    def species(self, taxid):
+        """Return the second words of the binomials in a genus."""
+        if self.rank[taxid] == "species":
+            name = text(taxid, "scientific_name")
+            return {name.split()[1]} if BINOMIAL.fullmatch(name) else set()
+        return set().union(*map(self.species, self.children[taxid]))
+
+    def within(self, taxid):
+        """Return the entries of what is in a taxon, but in none of the table below it."""
+        entries = [*OLD.get(text(taxid, "scientific_name"), [])]
+        for child in self.children[taxid]:
+            if child not in self.lines:
+                entries += [self.entries[child]] if child in self.entries else []
+                entries += self.within(child)
+        return sorted(entries)
+
     def rows(self, taxid, depth=0):
         """Return depth, taxid, name and other names of a taxon, and of all of the table below."""
         name, common = text(taxid, "scientific_name"), text(taxid, "common_name")
@@ -97,6 +201,9 @@ class Taxonomy:
 
 
 sys.setrecursionlimit(10000)
-print("depth\ttaxid\tname\tother names")
-for row in Taxonomy().rows(EUKARYOTA):
-    print("\t".join(map(str, row)).rstrip("\t"))
+print("depth\ttaxid\tname\tother names\tnames within")
+taxonomy = Taxonomy()
+rows = taxonomy.rows(EUKARYOTA)
+taxonomy.lines = {row[1] for row in rows}
+for row in rows:
+    print("\t".join([*map(str, row), " ".join(taxonomy.within(row[1]))]).rstrip("\t"))

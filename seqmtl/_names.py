@@ -15,6 +15,7 @@ from seqmtl.files import catalogue
 logger = logging.getLogger(__name__)
 
 _SHOWN = 5
+_SHORT = 3  # letters; shorter names are no typing errors of each other
 _TABLES = ("organisms.tsv", "other_organisms.tsv")
 
 
@@ -229,6 +230,23 @@ def simplify(name: str) -> str:
     ('homo sapiens', 'c elegans')
     """
     return re.sub(r"[\s_.-]+", " ", name).strip().casefold()
+
+
+def is_typo(key: str, other: str) -> bool:
+    """Tell whether names differ by a letter more, less or changed, or two that are swapped.
+
+    Examples
+    --------
+    >>> is_typo("culxe", "culex"), is_typo("sphagnum", "solanum"), is_typo("culex", "culex")
+    (True, False, False)
+    """
+    if key == other or len(key) < _SHORT or abs(len(key) - len(other)) > 1:
+        return False
+    while key and other and key[0] == other[0]:
+        key, other = key[1:], other[1:]
+    while key and other and key[-1] == other[-1]:
+        key, other = key[:-1], other[:-1]
+    return max(len(key), len(other)) == 1 or (len(key) == 2 and key == other[::-1])
 
 
 def abbreviate(key: str) -> str:

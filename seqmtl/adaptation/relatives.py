@@ -24,18 +24,17 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
-from seqmtl._names import NameIndex, simplify
+from seqmtl._names import NameIndex, is_typo, simplify
 from seqmtl.exceptions import UnknownTaskError, UsageError
 from seqmtl.files import catalogue
 from seqmtl.relations import TaskKernel
-from seqmtl.relations.clades import TaxonLeaves, shipped_clades
+from seqmtl.relations.clades import TaxonLeaves, readings, shipped_clades
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
 from seqmtl.relations.trees import LARGEST_TREE, Tree, prune_to, read_tree
 
@@ -46,9 +45,6 @@ logger = logging.getLogger(__name__)
 AUTO = "auto"
 #: Ratio up to which distances are taken for the same.
 ALIKE = 1.01
-_TYPO = 0.85  # least similarity of two spellings of a species
-_NEAR = 0.75  # of a name and what is suggested for it
-_RATHER_NEAR = 0.65  # if the table of clades has nothing to suggest
 
 
 class RelativeWeights(NamedTuple):
@@ -144,14 +140,14 @@ def weights_of_relatives(
         If it lacks the organism, or all tasks; the message lists near matches.
     """
     target, T = like or name, len(tasks)
-    matches = NameIndex(tasks).find(target) if like else []
+    matches = _find(NameIndex(tasks), target) if like else []
     if len(matches) == 1:
         return RelativeWeights(np.eye(T)[matches[0]], f"the place of {tasks[matches[0]]}", 1.0)
     if tree is not None:
         is_dump = isinstance(tree, (str, os.PathLike)) and os.path.isdir(tree)
         read = read_ncbi_taxonomy(tree, [*tasks, target]) if is_dump else read_tree(tree)
         return _in_tree(read, tasks, target)
-    matches = NameIndex(kernel.names).find(target)
+    matches = _find(NameIndex(kernel.names), target)
     if len(matches) == 1:
         R = _untuned(kernel, T, trusts or {})
         weights, r2 = _conditional_mean(R[:T, :T], R[:T, matches[0]], 1.0)
@@ -220,8 +216,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
     if not below:
         raise UnknownTaskError(
             f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
-            f"{where}; {_hint(tree, tasks, target)}; give a species, genus, family, order, class "
-            "or taxid, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)",
+            f"{where} or the table of clades; {_hint(tree, tasks, target)}; give its family, order "
+            "or class, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)",
             target,
         )
     leaves = NameIndex(tree.leaf_names)
@@ -270,13 +266,14 @@ def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
     """
     nodes = np.array([i for i, label in enumerate(tree.labels) if label])
     index = NameIndex([tree.labels[i] for i in nodes])
-    matches, unknown = index.find(target), TaxonLeaves("", tree, [])
-    genus, _, species = simplify(target).partition(" ")
-    if not matches and len(genus) > 1:  # more than an initial
+    matches, unknown = _find(index, target), TaxonLeaves("", tree, [])
+    genus, species = [*readings(target)[0].split(" "), ""][:2]
+    # more than an initial, and the genus that trees have
+    if not matches and len(genus) > 1 and not shipped_clades().is_of_namesake(target):
         names = [simplify(label).partition(" ") for label in index.names]
         species_of = [i for i, (first, _, _) in enumerate(names) if first == genus]
         matches = [i for i in species_of if not names[i][2]] or species_of
-        if get_close_matches(species, [names[i][2] for i in species_of], cutoff=_TYPO):
+        if any(is_typo(species, names[i][2]) for i in species_of):
             return unknown
         if matches:
             here = ", ".join(index.names[i] for i in matches)
@@ -284,7 +281,13 @@ def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
             below = np.flatnonzero(tree.membership()[nodes[matches]].any(axis=0)).tolist()
             return TaxonLeaves(here, tree, below)
     if not matches:
-        return shipped_clades().locate(tree, target) or unknown
+        placed = shipped_clades().locate(tree, target) or unknown
+        if placed.tree is not tree:
+            text = (
+                "the tree %s lacks %r: placed as %s, the smallest clade around it that has a leaf"
+            )
+            logger.info(text, tree.source, target, placed.name)
+        return placed
     if len({index.names[i] for i in matches}) > 1:
         return unknown
     below = tree.membership()[nodes[matches]]
@@ -297,6 +300,12 @@ def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
     return TaxonLeaves(index.names[matches[at]], tree, np.flatnonzero(below[at]).tolist())
 
 
+def _find(index: NameIndex, name: str) -> list[int]:
+    """Return the indices of a name, else of it without brackets, else of its first two words."""
+    texts = [text for text in readings(name) if " " in text]
+    return next(filter(None, map(index.find, [name, *texts])), [])
+
+
 def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:
     """Return that the largest shipped tree has a name, or list names that are similar."""
     if tree.source != LARGEST_TREE:
@@ -305,13 +314,8 @@ def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:
         if is_there:
             return f"the tree {LARGEST_TREE} has it, and is searched if no tree is given"
     spellings = {simplify(name): repr(name) for name in (*filter(None, tree.labels), *tasks)}
-
-    def near(cutoff: float) -> list[str]:
-        return [
-            spellings[key] for key in get_close_matches(simplify(target), spellings, cutoff=cutoff)
-        ]
-
-    names = near(_NEAR) or shipped_clades().near(target) or near(_RATHER_NEAR)
+    names = [text for key, text in spellings.items() if is_typo(simplify(target), key)]
+    names = names or shipped_clades().near(target)
     if names:
         return f"did you mean {' or '.join(names)}?"
     return f"the model has {', '.join(map(repr, tasks[:5]))}" + ", ..." * (len(tasks) > 5)

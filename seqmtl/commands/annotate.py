@@ -49,8 +49,8 @@ class Annotate(_options.Threads):
 
     genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
     like: str = required(
-        "relative of your organism: a species, genus, clade, common name or NCBI taxid; auto: no "
-        "relative known",
+        "your organism or a relative: a species, genus, clade, common name or NCBI taxid; auto, "
+        "which is less accurate, if you know no clade",
         metavar="NAME",
     )
     output: str = required("-o", "folder to write", metavar="FOLDER", affects_output=False)

@@ -1,6 +1,7 @@
 """Clades, genera and common names of the shipped table, and their leaves in a tree.
 
-The table is from the NCBI taxonomy, down to families, genera and species with genomes. It has no
+The table is from the NCBI taxonomy, down to families, genera and species with genomes. Of other
+families and genera it has the name, and the smallest of these taxa around it. It has no
 divergence times: a taxon without a leaf in the tree becomes a new leaf beside the leaves of the
 smallest clade of the table that has any.
 """
@@ -8,16 +9,19 @@ smallest clade of the table that has any.
 from __future__ import annotations
 
 import functools
-from difflib import get_close_matches
+import logging
+import re
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._names import simplify, taxid_of
+from seqmtl._names import is_typo, simplify, taxid_of
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files import catalogue
 from seqmtl.relations.trees import Tree
+
+logger = logging.getLogger(__name__)
 
 _ENDINGS = {  # of plurals, and of singulars that end like them, with the singular
     "mice": "mouse",
@@ -38,7 +42,8 @@ _ENDINGS = {  # of plurals, and of singulars that end like them, with the singul
     "lves": "lf",
     "s": "",
 }
-_MIN_SPELLING = 0.8  # similarity of a name and a suggestion
+_MAX_NEAR = 3  # suggestions
+_SHORT = 5  # letters; below, names of the table are alike by chance
 
 
 class TaxonLeaves(NamedTuple):
@@ -65,7 +70,9 @@ class Clades:
     Parameters
     ----------
     table : str
-        Lines of depth, taxid, scientific name and, optionally, another name; a header.
+        Lines of depth, taxid, scientific name and, optionally, another name, and the names of taxa
+        within that have no line, separated by blanks. ``Genus:species,species`` is a genus whose
+        name is also that of another. A header.
     common : str
         Lines of a common name and a scientific name, which overrule the names of `table`; a header.
 
@@ -84,16 +91,17 @@ class Clades:
         self.names = [row[2] for row in rows]
         self.parents: list[int] = []
         self._groups = [row[3] if row[3:] else "" for row in rows]
+        self._within = [(i, row[4]) for i, row in enumerate(rows) if row[4:]]
         self._scientific = {simplify(row[2]): i for i, row in enumerate(rows)}
         self._taxids = {row[1]: i for i, row in enumerate(rows)}
-        last: dict[int, int] = {-1: -1}  # taxon by depth
+        path: list[int] = []  # from the root
         self.ends = [len(rows)] * len(rows)
         for i, row in enumerate(rows):
             depth = int(row[0])
-            for deeper in [other for other in last if other >= depth]:
-                self.ends[last.pop(deeper)] = i
-            self.parents.append(last[depth - 1])
-            last[depth] = i
+            for ended in path[depth:]:
+                self.ends[ended] = i
+            self.parents.append(path[depth - 1] if depth else -1)
+            path[depth:] = [i]
         self._common: dict[str, list[int]] = {}
         for i, group in enumerate(self._groups):
             parts = [part.strip() for part in group.replace("&", ",").split(",")]
@@ -133,17 +141,23 @@ class Clades:
         return path
 
     def near(self, name: str) -> list[str]:
-        """Return at most three names of similar spelling, each with its group."""
+        """Return at most three names that differ by a typing error, each with its group."""
         key = simplify(name)
-        taxon_of = {**self._scientific, **{key: taxa[0] for key, taxa in self._common.items()}}
-        alike = get_close_matches(key, taxon_of, cutoff=_MIN_SPELLING)
-        alike = alike or get_close_matches(key.partition(" ")[0], taxon_of, cutoff=_MIN_SPELLING)
-        return list(dict.fromkeys(self._described(taxon_of[key]) for key in alike))
+        taxon_of = {
+            **self._unlisted[0],
+            **{key: taxa[0] for key, taxa in self._common.items()},
+            **self._scientific,
+        }
+        texts = [text for text in (key, key.partition(" ")[0]) if len(text) >= _SHORT]
+        alike = [other for text in texts for other in taxon_of if is_typo(text, other)]
+        described = [self._described(other, taxon_of[other]) for other in alike]
+        return list(dict.fromkeys(described))[:_MAX_NEAR]
 
     def locate(self, tree: Tree, name: str) -> TaxonLeaves | None:
         """Find the leaves of a taxon in a tree, or give the tree a leaf of it.
 
-        A species that the table lacks is located as its genus.
+        A name that the table lacks is located by the first of its :func:`readings` that it has. A
+        genus whose name several have is the one with most species, which is logged.
 
         The new leaf is beside the leaves of the smallest taxon around it that has some: at their
         last common ancestor, if that taxon divides there, else in the middle of the branch
@@ -167,14 +181,16 @@ class Clades:
         UnknownTaskError
             If it is a common name of several taxa, see :meth:`find`.
         """
-        taxon = self.find(name)
-        taxon = self._find_genus(name) if taxon is None else taxon
+        taxon, reading, is_listed = self.find(name), simplify(name), True
+        if taxon is None:
+            taxon, reading, is_listed = self._find_reading(name)
         if taxon is None:
             return None
+        self._log_homonyms(name, reading, self.parents[taxon] if is_listed else taxon)
         taxon_of = {}
         for leaf, label in enumerate(tree.leaf_names):
             match = self._find_exact(label)
-            match = self._find_genus(label) if match is None else match
+            match = self._find_reading(label)[0] if match is None else match
             if match is not None:
                 taxon_of[leaf] = match
         for around in self.lineage(taxon):
@@ -183,7 +199,7 @@ class Clades:
                 break
         else:
             return None
-        if around == taxon:
+        if around == taxon and is_listed:
             return TaxonLeaves(self.names[taxon], tree, leaves)
         depth = len(self.lineage(around))
         parts = {self.lineage(taxon_of[leaf])[-depth - 1 :][0] for leaf in leaves}  # just below it
@@ -192,21 +208,72 @@ class Clades:
             return None
         return TaxonLeaves(f"one of {self.names[around]}", grown, [grown.leaf_names.index(name)])
 
+    def is_of_namesake(self, name: str) -> bool:
+        """Tell whether a species is of the less known of several genera with the same name."""
+        around, homonyms = self._unlisted
+        *texts, genus = readings(name)
+        return genus in homonyms and any(text in around for text in texts)
+
     def _find_exact(self, name: str) -> int | None:
         """Return the taxon of a scientific name or taxid, or of a name of a shipped organism."""
         key = simplify(name)
         number = taxid_of(key) or key
         return self._taxids.get(number, self._scientific.get(key))
 
-    def _find_genus(self, name: str) -> int | None:
-        """Return the taxon of the first word of a name, or None."""
-        return self._scientific.get(simplify(name).partition(" ")[0])
+    def _find_reading(self, name: str) -> tuple[int | None, str, bool]:
+        """Return the first taxon that a reading names, or the one around it; the reading; which."""
+        for reading in readings(name):
+            if reading in self._scientific:
+                return self._scientific[reading], reading, True
+            if reading in self._unlisted[0]:
+                return self._unlisted[0][reading], reading, False
+        return None, "", False
 
-    def _described(self, taxon: int) -> str:
-        """Return the name of a taxon, with the common name of the nearest one around it."""
+    @functools.cached_property
+    def _unlisted(self) -> tuple[dict[str, int], dict[str, list[int]]]:
+        """The taxon around each name without a line, and around genera of the same name."""
+        around: dict[str, int] = {}
+        homonyms: dict[str, list[int]] = {}
+        for i, text in self._within:
+            for entry in text.casefold().split(" "):
+                name, colon, species = entry.replace("-", " ").partition(":")
+                if colon:
+                    homonyms.setdefault(name, []).append(i)
+                    around.update((f"{name} {word}", i) for word in species.split(","))
+                else:
+                    around[name] = i
+        return around, homonyms
+
+    def _log_homonyms(self, name: str, reading: str, around: int) -> None:
+        """Log the genera of a name, if there are several; a warning if no species is given."""
+        others = self._unlisted[1].get(reading, [])
+        if others:
+            logger.log(
+                logging.WARNING if reading == simplify(name) else logging.INFO,
+                "%r could be in %s: taken as in %s; name a family or order if that is wrong",
+                name,
+                " or ".join(dict.fromkeys(self.names[i] for i in (around, *others))),
+                self.names[around],
+            )
+
+    def _described(self, key: str, taxon: int) -> str:
+        """Return a name, with the common name of the nearest taxon around it."""
+        name = key.capitalize() if key in self._unlisted[0] else self.names[taxon]
         groups = (self._groups[i] for i in self.lineage(taxon))
         group = next(filter(None, groups), "")
-        return f"{self.names[taxon]!r} ({group})" if group else repr(self.names[taxon])
+        return f"{name!r} ({group})" if group else repr(name)
+
+
+def readings(name: str) -> list[str]:
+    """Return a simplified name without brackets, then its first two words, then its first.
+
+    Examples
+    --------
+    >>> readings("[Candida] auris (strain B8441)"), readings("Phytomonas sp. EM1")
+    (['candida auris', 'candida'], ['phytomonas sp em1', 'phytomonas sp', 'phytomonas'])
+    """
+    words = simplify(re.sub(r"\(.*?\)|[\[\]'\"]", " ", name)).split(" ")
+    return list(dict.fromkeys(" ".join(words[:n]) for n in (len(words), 2, 1)))
 
 
 @functools.cache

@@ -72,13 +72,80 @@ def test_a_tree_that_lacks_a_name_is_told_from_one_that_has_it():
     model = load_model("starter:donor")
     for name, tree in (("Fungi", "metazoa"), ("rice", "metazoa"), ("Mammalia", "plants")):
         message = (
-            f"'{name}' is neither .* of the tree {tree}; the tree eukaryotes has it, and is "
-            "searched if no tree is given; give a species"
+            f"'{name}' is neither .* of the tree {tree} or .*; the tree eukaryotes has it, and is "
+            "searched if no tree is given; give its family"
         )
         with pytest.raises(UnknownTaskError, match=message):
             weights_of_relatives(model.kernel, model.tasks, "new", like=name, tree=tree)
-    with pytest.raises(UnknownTaskError, match=r"tree fungi; did you mean 'Culex'"):
+    with pytest.raises(UnknownTaskError, match=r"tree fungi or .*; did you mean 'Culex'"):
         weights_of_relatives(model.kernel, model.tasks, "new", like="Culxe", tree="fungi")
+
+
+#: Names of all kinds, and a taxon around each, which has the same place.
+AROUND = [
+    ("Albugo candida", "Oomycota"),
+    ("Phytophthora infestans (strain T30-4)", "Oomycota"),
+    ("Pythium ultimum DAOM BR144", "Oomycota"),
+    ("Phytomonas sp. isolate EM1", "Kinetoplastea"),
+    ("Bodo saltans", "Kinetoplastea"),
+    ("Stylonychia lemnae", "Intramacronucleata"),
+    ("Pseudo-nitzschia multiseries", "Bacillariophyta"),
+    ("Thecamonas trahens ATCC 50062", "Apusomonadida"),
+    ("Plasmodiophora brassicae", "Rhizaria"),
+    ("Allomyces macrogynus ATCC 38327", "Blastocladiomycota"),
+    ("Pneumocystis carinii (strain B80)", "Taphrinomycotina"),
+    ("Edhazardia", "Microsporidia"),
+    ("Sphagnum", "Sphagnopsida"),
+    ("Albuginaceae", "Oomycota"),
+    ("Excavata", "Discoba"),  # no clade of the tree is around either
+]
+
+
+@pytest.mark.parametrize(("name", "taxon"), AROUND)
+def test_a_name_that_the_tree_lacks_is_placed_by_its_clade(placed, name, taxon, caplog):
+    with caplog.at_level("INFO"):
+        found = placed(name)
+    assert f"the tree eukaryotes lacks {name!r}: placed as one of " in caplog.text
+    np.testing.assert_allclose(found.weights, placed(taxon).weights, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("Saccharomyces cerevisiae S288C", "s_cerevisiae"),
+        ("Homo sapiens (isolate CHM13)", "h_sapiens"),
+        ("Mus musculus domesticus", "m_musculus"),
+        ("Vitrella brassicaformis (strain CCMP3155)", "v_brassicaformis"),
+        ("Canis lupus familiaris", "Canis familiaris"),
+        ("[Candida] albicans SC5314", "Candida albicans"),
+        ("Drosophila (Sophophora) melanogaster", "d_melanogaster"),
+        ("Hansenula polymorpha", "Ogataea"),
+        ("Morus alba", "Morus notabilis"),  # a mulberry
+        ("Morus bassanus", "Sulidae"),  # a gannet
+    ],
+)
+def test_strains_subspecies_and_old_names_are_those_of_the_species(placed, name, same):
+    np.testing.assert_allclose(placed(name).weights, placed(same).weights, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("Sphagnumm", r"'Sphagnum' \(mosses\)"),
+        ("Bodoo saltans", r"'Bodo' \(kinetoplastids\)"),
+        ("Sacharomyces cerevisiae", "'Saccharomyces_cerevisiae'"),
+        ("Caenorhabditis elegens", "'Caenorhabditis_elegans'"),
+    ],
+)
+def test_only_a_name_with_a_wrong_letter_has_a_suggestion(placed, name, suggestion):
+    with pytest.raises(UnknownTaskError, match=rf"; did you mean {suggestion}\?; give its family"):
+        placed(name)
+
+
+def test_a_name_that_is_in_no_table_is_refused_without_a_suggestion(placed):
+    for name in ("Quarxonia bella", "Unknowngenus sp. 3", "[Quarxonia]", "()", "99999999"):
+        with pytest.raises(UnknownTaskError, match="or the table of clades; the model has 'a_com"):
+            placed(name)
 
 
 def test_case_and_number_do_not_matter(placed):
@@ -89,8 +156,8 @@ def test_case_and_number_do_not_matter(placed):
 def test_what_no_table_has_is_refused_with_near_names(placed):
     message = (
         r"'Culxe' is neither an organism of the model nor one organism, clade or genus of the tree "
-        r"eukaryotes; did you mean 'Culex' \(mosquitos\)\?; give a species, genus, family, order, "
-        "class or taxid, auto, or the folder"
+        r"eukaryotes or the table of clades; did you mean 'Culex' \(mosquitos\)\?; give "
+        "its family, order or class, auto, or the folder"
     )
     with pytest.raises(UnknownTaskError, match=message):
         placed("Culxe")

@@ -15,12 +15,12 @@ TABLE = """depth\ttaxid\tname\tother names
 1\t2\tAnimalia\tbeasts & monsters
 2\t3\tInsecta\tinsects
 3\t4\tMusca\thouse flies
-3\t5\tAedes\tgnats
+3\t5\tAedes\tgnats\tCulex-nova Idyia
 4\t50\tAedes parvus\ttiny gnat
-2\t6\tMollusca\tsoft beasts
+2\t6\tMollusca\tsoft beasts\tHelicidae Helix Herbella:magna,minor
 2\t7\tVermes\tgnats
 1\t8\tPlantae
-2\t9\tHerba
+2\t9\tHerba\t\tHerbella
 """
 COMMON = "name\ttaxon\ninsects\tInsecta\nflies\tMusca\nmice\tVermes\n"
 TREE = "(((Musca_a:10,Musca_b:10)flies:40,Vermis_a:50)beasts:50,(Herba_a:80,Herba_b:80)herbs:20);"
@@ -83,6 +83,46 @@ def test_a_taxon_without_leaves_is_beside_its_relatives(clades, name, what, dist
     np.testing.assert_allclose(placed.tree.distances()[np.ix_(placed.leaves, order)], distances)
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("Helix", "one of Animalia"),
+        ("Helix pomatia X-1", "one of Animalia"),
+        ("[Helix] (strain 3)", "one of Animalia"),
+        ("'Helicidae' sp. 7", "one of Animalia"),
+        ("culex-nova pipiens", "one of Insecta"),
+        ("Aedes (Musca) parvus subsp. x", "one of Insecta"),
+        ("Herbella minor", "one of Animalia"),
+        ("Herbella viridis", "one of Herba"),
+        ("Herbella", "one of Herba"),
+    ],
+)
+def test_a_name_without_a_line_is_in_the_taxon_around_it(clades, name, what, caplog):
+    with caplog.at_level("INFO"):
+        placed = clades.locate(read_tree(TREE.replace("Vermis", "Vermes")), name)
+    assert placed.name == what
+    assert [placed.tree.leaf_names[i] for i in placed.leaves] == [name]
+    is_unsure = name in ("Herbella viridis", "Herbella")
+    text = f"{name!r} could be in Herba or Mollusca: taken as in Herba; name a family or order"
+    assert (text in caplog.text) == bool(caplog.text) == is_unsure
+    assert ("WARNING" in caplog.text) == (name == "Herbella")  # no species tells
+
+
+def test_a_name_without_a_line_is_no_taxon_of_its_own(clades):
+    """It is beside the leaves of the taxon around it, which is at their mean."""
+    tree = read_tree(TREE)
+    assert clades.locate(tree, "Herba").name == "Herba"
+    placed = clades.locate(tree, "Herbella viridis")
+    order = [placed.tree.leaf_names.index(leaf) for leaf in ("Herba_a", "Herba_b", "Musca_a")]
+    distances = placed.tree.distances()[placed.leaves[0], order]
+    np.testing.assert_allclose(distances, [180, 180, 200])
+
+
+def test_names_within_are_suggested_for_a_wrong_letter_only(clades):
+    assert clades.near("Helyx pomatia") == ["'Helix' (soft beasts)"]
+    assert clades.near("Hexil") == clades.near("Helcide us") == []
+
+
 def test_a_taxon_outside_the_tree_has_no_place(clades):
     tree = read_tree("(Musca_a:10,Vermes_a:10);")
     assert clades.locate(tree, "Herba") is None
@@ -99,6 +139,21 @@ def test_every_taxon_of_the_shipped_table_has_a_place():
         if placed.tree is not tree:  # as deep as the other leaves
             assert np.ptp(np.diagonal(placed.tree.shared())) < 1.0
             assert np.nanmin(placed.tree.lengths[1:]) > 0
+
+
+def test_every_name_within_a_taxon_of_the_shipped_table_has_a_place():
+    clades, tree = shipped_clades(), read_tree("eukaryotes")
+    lines = (FOLDER / "clades.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    rows = [(*line.split("\t")[2:3], *line.split("\t")[4:]) for line in lines]
+    entries = [(taxon, entry) for taxon, *texts in rows for entry in " ".join(texts).split()]
+    assert len(entries) > 100_000
+    for taxon, entry in entries[::1999]:
+        genus, _, species = entry.partition(":")
+        if ":" in entry and not species:
+            continue  # the genus alone is another
+        placed = clades.locate(tree, f"{genus} {species.split(',')[0]}".strip())
+        around = [clades.names[i] for i in clades.lineage(clades.find(taxon))]
+        assert placed.name.removeprefix("one of ") in around, entry
 
 
 def test_common_names_are_of_taxa_of_the_table():
