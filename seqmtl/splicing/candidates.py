@@ -296,7 +296,7 @@ def find_piece(
         Result of :func:`seqmtl.splicing.regions.read_both`.
     bounds : Bounds
         One of :func:`cut_regions`.
-    coding : ndarray of float32, shape (3, 4096)
+    coding : ndarray of float32, shape (3, 3, 1024)
         Coding content.
     edges : sequence of EdgeFinder, optional
         Result of :func:`edge_finders`.

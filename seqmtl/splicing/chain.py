@@ -42,6 +42,7 @@ from seqmtl.splicing.chain_loops import (
     list_introns,
     sum_parses,
 )
+from seqmtl.splicing.coding import gc_classes
 from seqmtl.splicing.coding_loops import sum_content
 from seqmtl.splicing.layer import EDGES, ENDS, PairLayer
 
@@ -178,7 +179,7 @@ def join_ends(
         Candidates by signal, with ``log_odds`` of a true site, and other columns of all.
     codes : ndarray of uint8
         Letters of the stretch.
-    coding : ndarray of float32, shape (3, 4096)
+    coding : ndarray of float32, shape (3, 3, 1024)
         Coding content, see :class:`seqmtl.splicing.layer.PairLayer`.
     origin : int
         Where the stretch begins, as the sites count.
@@ -239,7 +240,8 @@ def content_between(
     """
     content = np.empty((places.size, 6))
     if places.size:
-        sum_content(codes, places, np.ascontiguousarray(coding.T), content)
+        by_word = np.ascontiguousarray(np.swapaxes(coding, 1, 2))
+        sum_content(codes, gc_classes(codes), places, by_word, content)
     return content
 
 

@@ -1,356 +1,312 @@
-"""Coding content: how much more often a letter occurs in a reading frame than anywhere.
+"""Coding content: how much more often a letter occurs in a reading frame than in introns.
 
 Coding sequence prefers some codons, and has no stop codons in its frame. Both show in the
-probability of a base given the five before it, at each of the three positions of a codon. What is
-counted as coding are the open reading frames of the training regions that are too long to be there
-by chance, and those that adjoin an annotated splice site. This needs no annotation of coding
-sequence. (Interpolated periodic Markov chains, as in finders of microbial genes: Borodovsky and
-McIninch, 1993; Salzberg et al., 1998.)
+probability of a base given the four before it, at each of the three positions of a codon. The
+content of a base is the logarithm of its ratio to the probability in introns. Both depend on the
+share of G and C around, which varies along the chromosomes of vertebrates (isochores) and between
+genomes, so there is a table for each of three classes of it.
+
+No annotation of coding sequence is needed, but of splice sites: beside these are pieces of exons,
+whose reading frame is not known. It is one of three, those with a stop codon left out, or there is
+none, outside coding sequence. Expectation maximization sums over these hypotheses. An organism with
+few exons is drawn to those of its relatives.
+(Periodic Markov chains, as in finders of genes: Borodovsky and McIninch, 1993; by classes of G and
+C: Stanke and Waack, 2003; over unknown frames: Dempster, Laird and Rubin, 1977.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences import encode, reverse_complement
-from seqmtl.sequences.sites import find_motifs
-from seqmtl.splicing.coding_loops import count_words
-from seqmtl.splicing.relative_weights import relative_weights
+from seqmtl.splicing.coding_loops import list_words
 
 #: Bases of a word: a base, and those that it is predicted from.
-WORD = 6
-_T = 3
-_SHORTEST = 300  # bases of a reading frame that is taken for coding because of its length
-_BY_CHANCE = 0.1  # such frames expected in random sequence of the same composition
-_BESIDE_SITE = 60  # bases of one beside an annotated site,
-_FAR = 600  # and the bases in which it is looked for
-#: Stop codons of the standard code, and those that code for amino acids in others.
-STOPS = ("TAA", "TAG", "TGA")
-_REASSIGNED = (["TGA"], ["TAA", "TAG"])
-_FAR_MORE = 2.0  # bases in long frames with such a code, for each with the standard one,
-_CLEAR_SHARE = 0.25  # and their least share of all: genomes with such codes are dense
-_CLEARER = 2  # times longer than in the other frames
-_OVERLAP = 0.1  # share of a reading frame that may be in longer ones
-_DENSE = 0.6  # share of a stretch in coding frames, and so many times that of the genome,
-_DENSER = 2.0  # which leave no room for introns: 40 kb of bacteria have .84 to .91, of plants .31
-_PRIOR = 30.0  # observations that the next shorter context counts as
-_MIN_CODING_BASES = 3_000  # coding bases to learn from
-_ENOUGH = 20_000.0  # coding bases of an organism that count as much as those of its relatives
+WORD = 5
+#: Shares of G and C between the classes, within so many bases on either side.
+GC_CUTS = (0.38, 0.48)
+GC_REACH = 500
+#: Shape of a table: class, position in the codon, word.
+CODING_SHAPE = (len(GC_CUTS) + 1, 3, 4**WORD)
+_C, _G = 1, 2
+_STOPS = (48, 50, 56)  # TAA, TAG and TGA as numbers of base 4
+_ANY_FRAME = 0.3  # probability of each reading frame of a piece, before its letters count
+_ROUNDS = 10
+_FLANK = 60  # bases of an exon beside a site whose other end is not near,
+_LONGEST_EXON = 600  # and of a whole one
+_SHORTEST_PIECE = 20
+_BESIDE_DONOR, _BESIDE_ACCEPTOR = 10, 30  # bases of an intron that its sites shape
+_LONGEST_INTRON = 2_000  # bases of an intron that count
+_MAX_PIECES = 20_000  # of an organism
+_MIN_BASES = 3_000  # coding bases to learn from
+# observations that a table counts as, for each context: of shorter words; of all organisms for one
+# class; of all in its class for the mean of relatives; of this, or of a given table, for the own
+_OF_SHORTER, _OF_ALL, _OF_CLASS, _OF_RELATIVES = 30.0, 1000.0, 100.0, 100.0
 
 
 class Stretch(NamedTuple):
-    """A training region, with the annotated splice sites of its strands.
+    """A region, with splice sites of its strands.
 
     Attributes
     ----------
     codes : ndarray of uint8
         Letters.
     sites : sequence of (places, is_donor), two
-        Annotated true sites of the plus and of the minus strand, in reading direction and from the
-        first base of that strand; see :class:`seqmtl.splicing.regions.KnownSites`.
+        Sites of the plus and of the minus strand, in reading direction and from the first base of
+        that strand; see :class:`seqmtl.splicing.regions.KnownSites`.
     """
 
     codes: NDArray[np.uint8]
     sites: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]]
 
 
-class Content(NamedTuple):
-    """Coding content of 6-mers, and the amount of data.
+class Transcribed(NamedTuple):
+    """What the content of an organism is learnt from.
 
     Attributes
     ----------
-    table : ndarray of float32, shape (3, 4**6)
-        Log ratio of the probability of the last letter of a 6-mer after the others, at positions 0
-        to 2 of a codon, to that anywhere. All 0 with too few coding bases to estimate it.
+    exons, introns : list of ndarray of uint8
+        Letters of pieces in reading direction.
+    exon_classes, intron_classes : list of int
+        Class of G and C around each, see :func:`gc_classes`.
+    """
+
+    exons: list[NDArray[np.uint8]]
+    exon_classes: list[int]
+    introns: list[NDArray[np.uint8]]
+    intron_classes: list[int]
+
+
+class Content(NamedTuple):
+    """Coding content, and the amount of data.
+
+    Attributes
+    ----------
+    table : ndarray of float32, shape (3, 3, 4**5)
+        By class of G and C: log ratio of the probability of the last letter of a 5-mer after the
+        others, at positions 0 to 2 of a codon, to that in introns. All 0 without data.
     n_bases : int
-        Coding bases.
+        Coding bases that were expected in the pieces of exons.
     """
 
     table: NDArray[np.float32]
     n_bases: int
 
 
-class Frame(NamedTuple):
-    """An open reading frame: the first base of a codon, and the base after the last one."""
-
-    start: int
-    end: int
-
-
-def coding_content(stretches: Iterable[Stretch], *, may_be_foreign: bool = False) -> Content:
-    """Learn the coding content of 6-mers.
-
-    Stop codons are those of the standard genetic code.
-
-    Parameters
-    ----------
-    stretches : iterable of Stretch
-        Training regions.
-    may_be_foreign : bool, default False
-        Leave out stretches with far more coding sequence than usual, such as bacterial contigs.
-    """
-    counts = np.zeros((4, 4**WORD))
-    stretches = list(stretches)
-    least = _LeastLength.among(stretches)
-    strands = [(stretch.codes, reverse_complement(stretch.codes)) for stretch in stretches]
-    frames_of = [
-        _coding_frames(stretch, both, least)
-        for stretch, both in zip(stretches, strands, strict=True)
-    ]
-    is_kept = (
-        ~_are_dense(stretches, frames_of) if may_be_foreign else np.ones(len(frames_of), np.bool_)
+def gc_classes(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the class of the share of G and C in 500 bases on either side of each base."""
+    is_gc, is_clean = (codes == _C) | (codes == _G), codes < 4
+    bounds = np.clip(np.arange(codes.size) + [[-GC_REACH], [GC_REACH]], 0, codes.size)
+    gc, clean = (
+        np.diff(np.append(0, np.cumsum(of, dtype=np.int32))[bounds], axis=0)[0]
+        for of in (is_gc, is_clean)
     )
-    for k in np.flatnonzero(is_kept).tolist():
-        for codes, frames in zip(strands[k], frames_of[k], strict=True):
-            positions = np.full(codes.size, -1, dtype=np.int8)
-            for start, end in frames:
-                positions[start:end] = np.arange(end - start) % 3
-            count_words(codes, positions, counts)
-            count_words(codes, np.full(codes.size, 3, dtype=np.int8), counts)
-    n = int(counts[:3].sum())
-    if n < _MIN_CODING_BASES:
-        return Content(np.zeros((3, 4**WORD), dtype=np.float32), n)
-    logs = np.log([_conditional(stretch) for stretch in counts])
-    return Content((logs[:3] - logs[3]).astype(np.float32), n)
+    classes = np.zeros(codes.size, dtype=np.uint8)
+    for cut in GC_CUTS:
+        classes += gc > cut * clean
+    return classes
 
 
-def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]) -> list[Content]:
-    """Return contents; that of an organism with too few coding bases is the mean of its relatives'.
+def transcribed(stretches: Iterable[Stretch]) -> Transcribed:
+    """Return the pieces of exons and introns between the splice sites of regions.
 
-    Even a few bases are better than the relatives' or a mean with these (C. elegans).
-
-    Parameters
-    ----------
-    contents : sequence of Content
-        Of T organisms; n bases count n / (n + 20,000) in the mean for another.
-    relatedness : ndarray of float64, shape (T, T)
-        Task kernel.
+    An exon from an acceptor to the next donor is whole up to 600 bases; of others count 60 bases
+    beside the site. An intron is from a donor to the next acceptor, without what its sites shape.
     """
-    weights = relative_weights(_trust(contents), relatedness)
-    return [
-        content if content.table.any() else Content(mean_table(contents, row), content.n_bases)
-        for content, row in zip(contents, weights, strict=True)
-    ]
+    parts = Transcribed([], [], [], [])
+    for codes, sites in stretches:
+        classes = gc_classes(codes)
+        for (places, is_donor), step in zip(sites, (1, -1), strict=True):
+            letters = codes if step == 1 else (3 - codes.astype(np.int8)[::-1]) % 256
+            letters = np.where(letters > 3, 4, letters).astype(np.uint8)
+            of_strand = classes[::step]
+            bounds = places.tolist()
+            for k, (place, donor) in enumerate(zip(bounds, is_donor.tolist(), strict=True)):
+                before = bounds[k - 1] if k and not is_donor[k - 1] else None
+                if donor:
+                    begin = before if before and place - before <= _LONGEST_EXON else place - _FLANK
+                    _add(parts.exons, parts.exon_classes, letters, of_strand, begin, place)
+                    continue
+                if k and is_donor[k - 1]:
+                    first, last = bounds[k - 1] + _BESIDE_DONOR, place - _BESIDE_ACCEPTOR
+                    last = min(last, first + _LONGEST_INTRON)
+                    _add(parts.introns, parts.intron_classes, letters, of_strand, first, last)
+                is_whole = k + 1 < len(bounds) and is_donor[k + 1]
+                if not (is_whole and bounds[k + 1] - place <= _LONGEST_EXON):
+                    _add(parts.exons, parts.exon_classes, letters, of_strand, place, place + _FLANK)
+    return parts
 
 
-def content_of_relatives(
-    contents: Sequence[Content], weights: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """Return the table of another organism from those of its relatives, shape (3, 4**6).
+def _add(
+    pieces: list[NDArray[np.uint8]],
+    numbers: list[int],
+    letters: NDArray[np.uint8],
+    classes: NDArray[np.uint8],
+    begin: int,
+    end: int,
+) -> None:
+    """Add the piece begin..end-1 of a strand, and its class, unless it is short."""
+    begin, end = max(begin, 0), min(end, letters.size)
+    if end - begin >= _SHORTEST_PIECE:
+        pieces.append(letters[begin:end])
+        numbers.append(int(classes[(begin + end) // 2]))
+
+
+def learn_contents(
+    samples: Sequence[Transcribed],
+    weights: NDArray[np.float64],
+    prior: NDArray[np.float32] | None = None,
+) -> list[Content]:
+    """Learn the coding content of organisms.
 
     Parameters
     ----------
-    contents : sequence of Content
+    samples : sequence of Transcribed
         Of T organisms.
-    weights : ndarray of float64, shape (T,)
-        How much each counts; those with few coding bases count less.
+    weights : ndarray of float64, shape (T, T)
+        How much each organism (columns) counts for another (rows), such as powers of their
+        similarity; the diagonal does not count.
+    prior : ndarray of float32, shape (3, 3, 1024), optional
+        A table that all are drawn to, such as that of relatives. Default: that of all, by class.
     """
-    return mean_table(contents, weights * _trust(contents))
-
-
-def mean_table(contents: Sequence[Content], weights: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the weighted mean of the tables, all 0 if nothing counts."""
-    tables = np.stack([content.table for content in contents])
-    total = float(weights.sum())
-    return np.tensordot(weights / (total or 1.0), tables, 1).astype(np.float32)
-
-
-def _trust(contents: Sequence[Content]) -> NDArray[np.float64]:
-    """Return how much the content of each organism counts for others."""
-    n = np.array([content.n_bases * content.table.any() for content in contents])
-    return np.asarray(n / (n + _ENOUGH))
-
-
-def stops_that_code(stretches: Sequence[Stretch]) -> list[str]:
-    """Return the stop codons of the standard code that seem to code for amino acids.
-
-    Where TGA codes, say, genes are open reading frames between TAA and TAG, but standard ones are
-    short. So the codons are ignored with which several times more of the sequence is in frames that
-    are too long to be there by chance.
-    """
-    amounts = []
-    for ignored in ([], *_REASSIGNED):
-        stops = [word for word in STOPS if word not in ignored]
-        least = _LeastLength.among(stretches, stops).bases
-        amounts.append(
-            sum(
-                frame.end - frame.start
-                for stretch in stretches
-                for codes in (stretch.codes, reverse_complement(stretch.codes))
-                for frame in open_frames(codes, least, stops)
-            )
-        )
-    best = int(np.argmax(amounts[1:]))
-    bases = sum(stretch.codes.size for stretch in stretches)
-    is_so = amounts[1 + best] > max(_FAR_MORE * amounts[0], _CLEAR_SHARE * bases)
-    return list(_REASSIGNED[best]) if is_so else []
-
-
-def open_frames(
-    codes: NDArray[np.uint8], least: int, stop_codons: Sequence[str] = STOPS
-) -> list[Frame]:
-    """Return the open reading frames of one strand, from stop codon to stop codon.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Letters in reading direction.
-    least : int
-        Fewest bases.
-    stop_codons : sequence of str
-        Stop codons.
-    """
-    stops = _stops(codes, stop_codons)
-    frames = []
-    for frame in range(3):
-        ends = stops[stops % 3 == frame]
-        for k in np.flatnonzero(np.diff(ends) - 3 >= least).tolist():
-            frames.append(Frame(int(ends[k]) + 3, int(ends[k + 1])))
-    return frames
-
-
-def frames_at_sites(
-    codes: NDArray[np.uint8], positions: NDArray[np.int64], is_donor: NDArray[np.bool_]
-) -> Iterator[Frame]:
-    """Yield the reading frames before donors and after acceptors that are clearly the open ones.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Letters in reading direction.
-    positions, is_donor : ndarray, shape (n,)
-        Annotated sites; exons are sought up to the next one.
-    """
-    stops = _stops(codes)
-    by_frame = [stops[stops % 3 == frame] for frame in range(3)]
-    bounds = np.concatenate([[0], positions, [codes.size]])
-    for k, (position, donor) in enumerate(
-        zip(positions.tolist(), is_donor.tolist(), strict=True), 1
-    ):
-        frames = []
-        for frame, ends in enumerate(by_frame):
-            at = int(
-                np.searchsorted(
-                    ends, position - 3 if donor else position, "right" if donor else "left"
-                )
-            )
-            if donor:
-                begin = max(int(bounds[k - 1]), position - _FAR, int(ends[at - 1]) + 3 if at else 0)
-                begin += (frame - begin) % 3
-                frames.append(Frame(begin, position))
-            else:
-                end = min(int(bounds[k + 1]), position + _FAR)
-                end = min(end, int(ends[at])) if at < ends.size else end
-                begin = position + (frame - position) % 3
-                frames.append(Frame(begin, end))
-        frames.sort(key=lambda ends: ends.end - ends.start, reverse=True)
-        lengths = [ends.end - ends.start for ends in frames]
-        if lengths[0] >= max(_BESIDE_SITE, _CLEARER * lengths[1]):
-            yield frames[0]
-
-
-def _coding_frames(
-    stretch: Stretch, strands: Sequence[NDArray[np.uint8]], least: _LeastLength
-) -> list[list[Frame]]:
-    """Return the reading frames of both strands that are taken for coding."""
-    size = stretch.codes.size
-    candidates = [
-        (frame.end - frame.start, frame, t)
-        for t in (0, 1)
-        for frame in open_frames(strands[t], least.bases)
-        if frame.end - frame.start >= least.of(strands[t][frame.start : frame.end])
+    T, of_pieces = len(samples), _Words.of(samples)
+    weights = weights * (1 - np.eye(T))
+    noncoding = np.zeros((T, *CODING_SHAPE[::2]))
+    for t, sample in enumerate(samples):
+        for letters, number in zip(*_drawn(sample.introns, sample.intron_classes), strict=True):
+            words = list_words(letters, WORD)
+            noncoding[t, number] += np.bincount(words[words >= 0], minlength=4**WORD)
+    background = _shrunk(noncoding[:, :, np.newaxis], weights)
+    target = None if prior is None else _normalized(background * np.exp(prior))
+    background = np.log(background)
+    p = of_pieces.is_open / np.maximum(of_pieces.is_open.sum(axis=1, keepdims=True), 1)
+    logs, n = np.zeros((T, *CODING_SHAPE)), np.zeros(T)
+    for _ in range(_ROUNDS):
+        counts = of_pieces.counts(p, T)
+        logs = np.log(_shrunk(counts, weights, target)) - background
+        p, n = of_pieces.frames(logs), counts.sum(axis=(1, 2, 3))
+    if n.sum() < _MIN_BASES:
+        given = np.zeros(CODING_SHAPE) if prior is None else prior
+        logs = np.broadcast_to(given, logs.shape)
+    return [
+        Content(table.astype(np.float32), int(n_bases))
+        for table, n_bases in zip(logs, n, strict=True)
     ]
-    chosen = [
-        list(frames_at_sites(codes, *sites))
-        for codes, sites in zip(strands, stretch.sites, strict=True)
-    ]
-    taken = np.zeros(size, dtype=np.bool_)
-    for length, frame, t in sorted(candidates, reverse=True):
-        bounds = slice(*frame) if t == 0 else slice(size - frame.end, size - frame.start)
-        if taken[bounds].sum() <= _OVERLAP * length:  # not the shadow of a gene on the other strand
-            taken[bounds] = True
-            chosen[t].append(frame)
-    return chosen
 
 
-def _are_dense(
-    stretches: Sequence[Stretch], frames_of: Sequence[list[list[Frame]]]
-) -> NDArray[np.bool_]:
-    """Return which stretches have far more coding sequence than the median base is among."""
-    sizes = np.array([stretch.codes.size for stretch in stretches])
-    coding = [
-        sum(stretch.end - stretch.start for strand in both for stretch in strand)
-        for both in frames_of
-    ]
-    shares = np.array(coding) / np.maximum(sizes, 1)
-    order = np.argsort(shares, kind="stable")
-    middle = order[np.searchsorted(sizes[order].cumsum(), sizes.sum() / 2)]
-    return np.asarray(shares > max(_DENSE, _DENSER * shares[middle]))
-
-
-def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDArray[np.int64]:
-    """Return where reading ends on one strand, in any frame: at stop codons and unknown bases."""
-    is_end = np.convolve(codes > _T, np.ones(3, dtype=np.int64), "valid") > 0
-    if codes.size < 3:
-        return np.zeros(0, dtype=np.int64)
-    for word in stop_codons:
-        is_end |= find_motifs(codes, [word], False)
-    return np.flatnonzero(is_end)
-
-
-class _LeastLength(NamedTuple):
-    """How long a reading frame must be, so as not to be there by chance.
+class _Words(NamedTuple):
+    """Words of the pieces of exons of all organisms.
 
     Attributes
     ----------
-    bases : int
-        Fewest bases of such a frame, in sequence of the composition of both strands.
-    n_bases : float
-        Bases of one strand.
-    stops : sequence of str
-        Stop codons.
+    is_open : ndarray of bool, shape (n, 3)
+        Whether the frame of each of n pieces, whose first base is at position 0 to 2 of a codon,
+        has no stop codon.
+    tables : ndarray of int64, shape (n,)
+        Number of the table of each piece: 3 times its organism plus its class.
+    pieces, positions, words : ndarray of int64, shape (m,)
+        Of each word: its piece, where its last letter is there, and its number.
     """
 
-    bases: int
-    n_bases: float
-    stops: Sequence[str]
+    is_open: NDArray[np.bool_]
+    tables: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    words: NDArray[np.int64]
 
     @classmethod
-    def among(
-        cls, stretches: Sequence[Stretch], stop_codons: Sequence[str] = STOPS
-    ) -> _LeastLength:
-        """Return the least length in stretches."""
-        counts = sum(
-            (np.bincount(stretch.codes, minlength=5)[:4] for stretch in stretches), np.zeros(4)
+    def of(cls, samples: Sequence[Transcribed]) -> _Words:
+        """Return the words of samples."""
+        tables, pieces, is_open = [], [], []
+        positions, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for t, sample in enumerate(samples):
+            for letters, number in zip(*_drawn(sample.exons, sample.exon_classes), strict=True):
+                stops = np.isin(list_words(letters, 3), _STOPS)[2:]
+                is_open.append([not stops[(3 - frame) % 3 :: 3].any() for frame in range(3)])
+                of_piece = list_words(letters, WORD)
+                ends = np.flatnonzero(of_piece >= 0)
+                pieces.append(ends.size)
+                tables.append(CODING_SHAPE[0] * t + number)
+                positions.append(ends)
+                words.append(of_piece[ends])
+        return cls(
+            np.array(is_open, dtype=np.bool_).reshape(-1, 3),
+            np.array(tables, dtype=np.int64),
+            np.repeat(np.arange(len(pieces)), pieces),
+            np.concatenate(positions),
+            np.concatenate(words),
         )
-        n = max(1.0, float(counts.sum()))
-        both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
-        return cls(_too_long(both, n, stop_codons), n, stop_codons)
 
-    def of(self, codes: NDArray[np.uint8]) -> int:
-        """Return the least length in sequence like a frame, which if rich in GC has few stops."""
-        shares = (np.bincount(codes, minlength=5)[:4] + 1) / (codes.size + 4)
-        return _too_long(shares, self.n_bases, self.stops)
+    def _cells(self, frame: int) -> NDArray[np.int64]:
+        """Return the cell of each word in the tables, if first bases are at this position."""
+        row = 3 * self.tables[self.pieces] + (self.positions + frame) % 3
+        return row * 4**WORD + self.words
+
+    def counts(self, p: NDArray[np.float64], T: int) -> NDArray[np.float64]:
+        """Return the expected counts in the tables of T organisms, by probabilities of frames."""
+        size = T * int(np.prod(CODING_SHAPE))
+        total = np.zeros(size)
+        for frame in range(3):
+            total += np.bincount(self._cells(frame), p[self.pieces, frame], minlength=size)
+        return total.reshape(T, *CODING_SHAPE)
+
+    def frames(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities of the frames, shape (n, 3); what is left is for none."""
+        n, flat = len(self.is_open), logs.ravel()
+        sums = np.zeros((n, 4))
+        for frame in range(3):
+            sums[:, frame] = np.bincount(self.pieces, flat[self._cells(frame)], minlength=n)
+        sums[:, :3] = np.where(self.is_open, sums[:, :3], -np.inf) + np.log(_ANY_FRAME)
+        sums[:, 3] = np.log(1 - 3 * _ANY_FRAME)
+        p = np.exp(sums - sums.max(axis=1, keepdims=True))
+        return np.asarray(p[:, :3] / p.sum(axis=1, keepdims=True))
 
 
-def _too_long(shares: NDArray[np.float64], n: float, stop_codons: Sequence[str]) -> int:
-    """Return the bases of a reading frame that random sequence of 2 n bases hardly has."""
-    stop = float(sum(shares[encode(word)].prod() for word in stop_codons))
-    codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
-    return max(_SHORTEST, 3 * int(np.ceil(codons)))
+def _drawn(
+    pieces: list[NDArray[np.uint8]], classes: list[int]
+) -> tuple[list[NDArray[np.uint8]], list[int]]:
+    """Return evenly spaced pieces and their classes, 20,000 at most."""
+    step = -(-len(pieces) // _MAX_PIECES) or 1
+    return pieces[::step], classes[::step]
 
 
-def _conditional(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of the last letter of each k-mer, from shorter k-mers up."""
-    p = np.full(4, 0.25)
+def _shrunk(
+    counts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    target: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the probabilities of the last letters of words, shape (T, 3, n, 4**5), by counts.
+
+    Those of an organism are drawn to the mean of its relatives in the class, and these to all.
+    """
+    if target is None:
+        every = _mixed(counts.sum(axis=0), _from_shorter(counts.sum(axis=(0, 1))), _OF_ALL)
+        of_relatives = np.tensordot(weights, counts, 1)
+        target = _mixed(of_relatives, every, _OF_CLASS)
+    return _mixed(counts, target, _OF_RELATIVES)
+
+
+def _mixed(
+    counts: NDArray[np.float64], prior: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Return probabilities by counts, and by a prior of so many observations for each context."""
+    return _normalized(counts + weight * prior)
+
+
+def _normalized(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values divided by the sums over the last letter of words."""
+    by_context = values.reshape(*values.shape[:-1], -1, 4)
+    return (by_context / by_context.sum(axis=-1, keepdims=True)).reshape(values.shape)
+
+
+def _from_shorter(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of the last letters of words, from shorter words up."""
+    before = counts.shape[:-1]
+    p = np.full((*before, 4), 0.25)
     for k in range(1, WORD + 1):
-        of_length = counts.reshape(-1, 4**k).sum(axis=0).reshape(-1, 4)
-        shorter = np.tile(p.reshape(-1, 4), (of_length.shape[0] // (p.size // 4), 1))
-        p = (
-            (of_length + _PRIOR * shorter) / (of_length.sum(axis=1, keepdims=True) + _PRIOR)
-        ).ravel()
+        of_length = counts.reshape(*before, -1, 4**k).sum(axis=-2)
+        p = _mixed(of_length, np.tile(p, 4**k // p.shape[-1]), _OF_SHORTER)
     return p

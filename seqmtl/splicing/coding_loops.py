@@ -1,27 +1,29 @@
-"""Compiled loops over the k-mers of a contig: counts, and sums of coding content."""
+"""Compiled loops over the words of a contig: lists, and sums of coding content."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from seqmtl._jit import njit
 
-_WORD = 6  # bases of a word
+_WORD = 5  # bases of a word of coding content
 _OTHER = 4  # code of any letter but A, C, G, T
 
 
 @njit
-def count_words(codes, positions, counts):
-    """Add 1 to ``counts[positions[p], w]`` for the word w that ends at base p.
+def list_words(codes, size):
+    """Return the number of the word of `size` letters that ends at each base.
 
-    A word with other letters than A, C, G, T is left out, and so is a base with a negative
-    position.
+    A, C, G, T are 0 to 3, the first letter most significant; it is -1 where a word is not complete
+    or has another letter.
     """
-    mask = 4**_WORD - 1
+    words, mask = np.empty(codes.size, dtype=np.int64), 4**size - 1
     word, n = 0, 0
     for p in range(codes.size):
         word = ((word << 2) | (codes[p] & 3)) & mask
         n = 0 if codes[p] >= _OTHER else n + 1
-        if n >= _WORD and positions[p] >= 0:
-            counts[positions[p], word] += 1
+        words[p] = word if n >= size else -1
+    return words
 
 
 @njit
@@ -42,13 +44,14 @@ def list_codons(codes, kinds, codons):
 
 
 @njit
-def sum_content(codes, places, content, sums):
+def sum_content(codes, classes, places, content, sums):
     """Sum the content of the bases from the first position to each, in six frames.
 
     ``sums[k, r]`` becomes the sum over the bases ``places[0]..places[k]-1`` of the plus strand,
     read in codons that start at bases p with p % 3 == r; ``sums[k, 3 + r]`` that of the minus
-    strand, read in codons whose first base is p - 1. ``content[w, j]`` is the content of the last
-    base of k-mer w at position j of a codon; k-mers with other letters count 0. `places` rise from
+    strand, read in codons whose first base is p - 1. ``content[g, w, j]`` is the
+    content of the last base of word w at position j of a codon, where the class of G and C of that
+    base is g; words with other letters count 0. `places` rise from
     0 or more to at most the number of codes.
     """
     mask, shift = 4**_WORD - 1, 2 * (_WORD - 1)
@@ -65,6 +68,7 @@ def sum_content(codes, places, content, sums):
     i0, i1, i2 = at, (at + 2) % 3, (at + 1) % 3  # positions of a codon, by frame
     j0, j1, j2 = 2 - at, (3 - at) % 3, (4 - at) % 3
     for p in range(places[0], last):
+        g = classes[p]
         while places[k] <= p:
             sums[k, 0], sums[k, 1], sums[k, 2] = a, b, c
             sums[k, 3], sums[k, 4], sums[k, 5] = d, e, f
@@ -78,13 +82,13 @@ def sum_content(codes, places, content, sums):
         else:
             minus, n_minus = minus >> 2, 0
         if n_plus >= _WORD:
-            a += content[plus, i0]
-            b += content[plus, i1]
-            c += content[plus, i2]
+            a += content[g, plus, i0]
+            b += content[g, plus, i1]
+            c += content[g, plus, i2]
         if n_minus >= _WORD:
-            d += content[minus, j0]
-            e += content[minus, j1]
-            f += content[minus, j2]
+            d += content[g, minus, j0]
+            e += content[g, minus, j1]
+            f += content[g, minus, j2]
         i0, i1, i2 = i2, i0, i1
         j0, j1, j2 = j2, j0, j1
     while k < places.size:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.splicing.coding import Stretch, stops_that_code
+from seqmtl.splicing.genetic_code import stops_that_code
 from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.rounds import SelfTrainingRound
 
@@ -85,8 +85,7 @@ def warnings_for(
     return warnings
 
 
-def _stretches(sample: GenomeSample) -> Sequence[Stretch]:
-    """Return the first stretches, evenly many of each contig, without sites."""
-    none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+def _stretches(sample: GenomeSample) -> Sequence[NDArray[np.uint8]]:
+    """Return the letters of stretches, evenly many of each contig."""
     step = max(1, round(sample.size / _MAX_BASES))
-    return [Stretch(sample.stretch(k), [none, none]) for k in range(0, len(sample.bounds), step)]
+    return [sample.stretch(k) for k in range(0, len(sample.bounds), step)]

@@ -105,9 +105,10 @@ class PairLayer(NamedTuple):
         Bases of the shortest intron.
     introns : ndarray of float64, shape (n,)
         Log densities of the intron lengths `shortest`, `shortest` + 1, ...
-    coding : ndarray of float32, shape (3, 4096)
-        Coding content of the last base of each 6-mer (A, C, G, T = 0 to 3, the first base most
-        significant), at the three positions of a codon; see :mod:`seqmtl.splicing.coding`.
+    coding : ndarray of float32, shape (3, 3, 1024)
+        By class of the local share of G and C: coding content of the last base of each 5-mer
+        (A, C, G, T = 0 to 3, the first base most significant), at the three positions of a codon;
+        see :mod:`seqmtl.splicing.coding`.
     n_introns, n_coding, n_sites : int
         Annotated introns behind the lengths, coding bases behind the content, and true sites behind
         the other values.

@@ -1,0 +1,98 @@
+"""Whether the stop codons of a genome code for amino acids, as they do in ciliates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences import encode, reverse_complement
+from seqmtl.sequences.sites import find_motifs
+
+_T = 3
+_SHORTEST = 300  # bases of a reading frame that is taken for coding because of its length
+_BY_CHANCE = 0.1  # such frames expected in random sequence of the same composition
+#: Stop codons of the standard code, and those that code for amino acids in others.
+STOPS = ("TAA", "TAG", "TGA")
+_REASSIGNED = (["TGA"], ["TAA", "TAG"])
+_FAR_MORE = 2.0  # bases in long frames with such a code, for each with the standard one,
+_CLEAR_SHARE = 0.25  # and their least share of all: genomes with such codes are dense
+
+
+class Frame(NamedTuple):
+    """An open reading frame: the first base of a codon, and the base after the last one."""
+
+    start: int
+    end: int
+
+
+def stops_that_code(stretches: Sequence[NDArray[np.uint8]]) -> list[str]:
+    """Return the stop codons of the standard code that seem to code for amino acids.
+
+    Where TGA codes, say, genes are open reading frames between TAA and TAG, but standard ones are
+    short. So the codons are ignored with which several times more of the sequence is in frames that
+    are too long to be there by chance.
+    """
+    amounts = []
+    for ignored in ([], *_REASSIGNED):
+        stops = [word for word in STOPS if word not in ignored]
+        least = _least_length(stretches, stops)
+        amounts.append(
+            sum(
+                frame.end - frame.start
+                for stretch in stretches
+                for codes in (stretch, reverse_complement(stretch))
+                for frame in open_frames(codes, least, stops)
+            )
+        )
+    best = int(np.argmax(amounts[1:]))
+    bases = sum(stretch.size for stretch in stretches)
+    is_so = amounts[1 + best] > max(_FAR_MORE * amounts[0], _CLEAR_SHARE * bases)
+    return list(_REASSIGNED[best]) if is_so else []
+
+
+def open_frames(
+    codes: NDArray[np.uint8], least: int, stop_codons: Sequence[str] = STOPS
+) -> list[Frame]:
+    """Return the open reading frames of one strand, from stop codon to stop codon.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Letters in reading direction.
+    least : int
+        Fewest bases.
+    stop_codons : sequence of str
+        Stop codons.
+    """
+    stops = _stops(codes, stop_codons)
+    frames = []
+    for frame in range(3):
+        ends = stops[stops % 3 == frame]
+        for k in np.flatnonzero(np.diff(ends) - 3 >= least).tolist():
+            frames.append(Frame(int(ends[k]) + 3, int(ends[k + 1])))
+    return frames
+
+
+def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDArray[np.int64]:
+    """Return where reading ends on one strand, in any frame: at stop codons and unknown bases."""
+    is_end = np.convolve(codes > _T, np.ones(3, dtype=np.int64), "valid") > 0
+    if codes.size < 3:
+        return np.zeros(0, dtype=np.int64)
+    for word in stop_codons:
+        is_end |= find_motifs(codes, [word], False)
+    return np.flatnonzero(is_end)
+
+
+def _least_length(
+    stretches: Sequence[NDArray[np.uint8]], stop_codons: Sequence[str] = STOPS
+) -> int:
+    """Return the bases of a reading frame that random sequence like both strands hardly has."""
+    counts = sum((np.bincount(codes, minlength=5)[:4] for codes in stretches), np.zeros(4))
+    n = max(1.0, float(counts.sum()))
+    both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
+    stop = float(sum(both[encode(word)].prod() for word in stop_codons))
+    codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
+    return max(_SHORTEST, 3 * int(np.ceil(codons)))
