@@ -136,7 +136,7 @@ def test_a_new_organism_is_placed_by_its_name_in_the_tree(tmp_path, seqmtl):
         ("--like Lepidopterra", "did you mean 'Lepidoptera' (moths)"),
         (
             "--like quarx",
-            "give a species, genus, family, order, class or taxid, auto, or the folder",
+            "or the table of clades; the model has",
         ),
         ("--like butterflyfish", "could be Chaetodontidae or Pantodontidae; write one of them"),
         ("--organism fly --tree metazoa", "--tree needs --like"),
