@@ -14,8 +14,9 @@ import gzip
 import json
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,21 +34,26 @@ from seqmtl import (
 )
 from seqmtl._names import NameIndex
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.relatives import weights_of_relatives
+from seqmtl.adaptation.relatives import extend, weights_of_relatives
 from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
 from seqmtl.io.dataset import read_dataset
-from seqmtl.io.genome import load_genome
+from seqmtl.io.genome import ContigPiece, load_genome, read_contigs
 from seqmtl.linear_model.site import Site
 from seqmtl.linear_model.weights_io import round_weights
 from seqmtl.relations.clades import shipped_clades
 from seqmtl.relations.trees import read_tree
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.sequences.sites import find_motifs
-from seqmtl.splicing import fit_layer
-from seqmtl.splicing.layer import ENDS, U12Introns
+from seqmtl.sequences.sites import Sites, find_motifs
+from seqmtl.splicing import fit_layer, join_ends
+from seqmtl.splicing.candidates import EdgeFinder, EndFinder, end_finder, find_edges
+from seqmtl.splicing.coding import CODING_SHAPE, GC_CUTS, Content, Transcribed
+from seqmtl.splicing.estimates import layer_of_relatives, logit
+from seqmtl.splicing.fit import OrganismData, TrainingTables, fit_numbers
+from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns
+from seqmtl.splicing.lengths import exon_densities, length_tables
 from seqmtl.splicing.model import PairedModel
 
 TREE = "eukaryotes"
@@ -55,8 +61,8 @@ FEATURES = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmer
 #: Weights of the tree, of what all organisms share, and of each alone, in the task kernel.
 SHARES = (0.4, 0.3, 0.3)
 STEP = 2.0**-5  # of the weights in a file
-LENGTH = 280  # bases of a window
-OFFSETS = {"donor": 120, "acceptor": 158}  # bases before the site
+LENGTH = 140  # bases of a window
+OFFSETS = {"donor": 50, "acceptor": 88}  # bases before the site
 #: Decoys are drawn from all GTs (AGs) of the genomes.
 RULES = """\
 [decoys]
@@ -69,7 +75,6 @@ test = 0
 """
 #: Donors are paired with GC, too, which their models score as GT.
 TO_PAIR = {"donor": '[sites]\nconsensus = ["GT", "GC"]\n', "acceptor": ""}
-SHORT = 140  # bases of the windows of intron90 and of tables, which are padded with N
 MAX_SITES = 6_000  # of an organism, from each source
 MAX_DECOYS = 4_000  # near a site, of each organism
 FOLDS = 6  # of the organisms, each left out once
@@ -124,6 +129,24 @@ TABLES = {
     "acceptor": "joint_splice6/joint_splice6_acc.tsv.gz",
 }
 OF_TABLES = ("c_elegans", "d_melanogaster")
+#: Human introns of all chromosomes with 50 bases of exons, for sites, decoys and coding content.
+HUMAN_INTRONS = "human_u2/u2_reference_human.introns.iic.gz"
+HUMAN_DECOYS = 6  # of each, at least so many bases from its donor and its acceptor
+CLEAR_OF = {"donor": (60, 100), "acceptor": (100, 70)}
+EXON = 50  # bases of the exons in these files
+LONGEST = 1_000  # bases at either end of an intron that count for coding content
+#: Genes of many organisms, for the numbers of the layers, and the clades that share them: an
+#: organism belongs to the first that it is of.
+GENES = "g3po"
+CLADES = (
+    *("Mammalia", "Vertebrata", "Tunicata", "Diptera", "Arthropoda", "Nematoda", "Spiralia"),
+    *("Metazoa", "Fungi", "Opisthokonta", "Oomycota", "Ciliophora", "Sar", "Eukaryota"),
+)
+#: Organisms with the numbers that are fitted on their own genome.
+LEAST = -3.5  # log-likelihood ratio of a candidate that counts for these numbers
+#: What organisms have of their own.
+OWN = ("shortest", "introns", "tails", "coding", "n_introns", "n_coding", "n_sites")
+WITH_NUMBERS = ("a_thaliana", "c_elegans", "d_melanogaster", "p_falciparum", "s_cerevisiae")
 #: The wheel with all introns of intron90, and other species, which are not read.
 WHEEL = "intronic-3.0.0-py3-none-any.whl"
 INTRONS_OF_WHEEL = "intronIC/data/u2_reference_multispecies.introns.iic.gz"
@@ -151,6 +174,9 @@ def main(arguments: list[str] | None = None) -> None:
     signals = [*ENDS, "splice"]
     parser.add_argument("--signals", nargs="+", default=signals, choices=signals)
     parser.add_argument("--without", nargs="+", default=[], metavar="ORGANISM")
+    parser.add_argument(
+        "--without-families", nargs="+", default=[], metavar="FAMILY", help="of genes"
+    )
     parser.add_argument("--sites", type=int, default=MAX_SITES, help="at most, of each source")
     parser.add_argument("--card", action="store_true", help="measure without each organism, too")
     args = parser.parse_args(arguments)
@@ -160,7 +186,7 @@ def main(arguments: list[str] | None = None) -> None:
             genomes = [
                 build(args.data, args.output, end, args.without, TO_PAIR[end]) for end in ENDS
             ]
-            model = pair(args.data, args.output, genomes)
+            model = pair(args.data, args.output, genomes, args.without, args.without_families)
             save_paired(with_u12(model, args.data, args.without), args.output)
         else:
             path = build(args.data, args.output, signal, args.without)
@@ -184,8 +210,6 @@ def make(
     for name in model.tasks:
         rows = held_out[held_out.tasks == name]
         scores = model.decision_function(rows, name)
-        if name not in shares:
-            scores += beyond(model, name, held_out[np.isin(held_out.tasks, [*shares])], rows.labels)
         model.calibrate(name, scores, rows.labels, prevalence=shares.get(name, usual))
         rows = measured(rows)
         accuracy[name] = metrics(rows, model.decision_function(rows, name))
@@ -220,12 +244,45 @@ def rows_of(
         for name in OF_TABLES if split == "train" else ():
             if name not in without:
                 rows = windows[windows.tasks == name]
-                parts.append((name, some(padded(rows), n_sites, 3 * n_sites)))
+                parts.append((name, some(rows, n_sites, 3 * n_sites)))
         for name, rows in rows_of_introns(data, signal, split):
             is_measured = split == "test" and name in shares  # on its genome
             if name not in without and not is_measured:
-                parts.append((name, some(padded(rows), n_sites, MAX_DECOYS)))
+                parts.append((name, some(rows, n_sites, MAX_DECOYS)))
+    if "h_sapiens" not in without:
+        train.append(("h_sapiens", rows_of_human(data, signal)))
     return pooled(train), pooled(held_out), shares
+
+
+def human_introns(data: Path) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
+    """Yield human introns between their exons, 50 bases of each, and where they begin and end."""
+    with gzip.open(data / HUMAN_INTRONS, "rt") as stream:
+        for line in stream:
+            parts = line.split("\t")
+            if not line.startswith("#") and min(len(parts[2]), len(parts[4])) >= EXON:
+                text = parts[2][-EXON:] + parts[3] + parts[4][:EXON]
+                yield encode(text), EXON, EXON + len(parts[3])
+
+
+def rows_of_human(data: Path, signal: str) -> Windows:
+    """Return the sites of human introns, and decoys from within these introns."""
+    rng, offset = np.random.default_rng(0), OFFSETS[signal]
+    rows: list[NDArray[np.uint8]] = []
+    labels: list[int] = []
+    word = {"donor": "GT", "acceptor": "AG"}[signal]
+    after, before = CLEAR_OF[signal]
+    for letters, begin, end in human_introns(data):
+        true = begin if signal == "donor" else end - 2
+        places = np.flatnonzero(find_motifs(letters, [word], False))
+        if true not in places:
+            continue
+        decoys = places[(places >= begin + after) & (places <= end - before)]
+        for place in (true, *rng.permutation(decoys)[:HUMAN_DECOYS]):
+            window = letters[max(0, place - offset) : place - offset + LENGTH]
+            if window.size == LENGTH and (window < OTHER).all():
+                rows.append(window)
+                labels.append(1 if place == true else -1)
+    return windows_of(np.array(rows), np.array(labels))
 
 
 def build(data: Path, folder: Path, signal: str, without: list[str], more_rules: str = "") -> Path:
@@ -240,21 +297,6 @@ def build(data: Path, folder: Path, signal: str, without: list[str], more_rules:
         (folder / "genomes.toml").write_text("".join(lines))
         dataset(folder / "genomes.toml", signal=signal, output=path)
     return path
-
-
-def beyond(
-    model: MultiTaskModel, name: str, rows: Windows, labels: NDArray[np.int8]
-) -> NDArray[np.float64]:
-    """Return what padded windows lack in the score: its mean in genomes, of sites and of decoys."""
-    sums = []
-    for is_drawn in (rows.labels > 0, rows.labels < 0):
-        drawn = rows[np.random.default_rng(0).permutation(np.flatnonzero(is_drawn))[:2_000]]
-        letters, pad = drawn.matrix(), (LENGTH - SHORT) // 2
-        short = padded(windows_of(letters[:, pad:-pad], drawn.labels))
-        whole = windows_of(letters, drawn.labels)
-        scores = [model.decision_function(windows, name) for windows in (whole, short)]
-        sums.append(float((scores[0] - scores[1]).mean()))
-    return np.where(labels > 0, *sums)
 
 
 def rows_of_introns(data: Path, signal: str, split: str) -> Iterator[tuple[str, Windows]]:
@@ -286,14 +328,6 @@ def windows_of(letters: NDArray[np.uint8], labels: NDArray[Any]) -> Windows:
     """Return the rows of a matrix as windows."""
     n, length = letters.shape
     return Windows(letters.ravel(), np.arange(n) * length, length, labels=labels.astype(np.int8))
-
-
-def padded(rows: Windows) -> Windows:
-    """Return short windows with N on either side, which count nothing."""
-    pad = (LENGTH - SHORT) // 2
-    return windows_of(
-        np.pad(rows.matrix(), ((0, 0), (pad, pad)), constant_values=OTHER), rows.labels
-    )
 
 
 def some(rows: Windows, n_sites: int, n_decoys: int) -> Windows:
@@ -364,8 +398,10 @@ def measured_precision(tasks: Sequence[str]) -> dict[str, Any]:
     return facts
 
 
-def pair(data: Path, folder: Path, datasets: list[Path]) -> PairedModel:
-    """Pair the models of a folder: by annotated genomes, and by the lengths of introns."""
+def pair(
+    data: Path, folder: Path, datasets: list[Path], without: list[str], families: list[str]
+) -> PairedModel:
+    """Pair the models of a folder: by annotated genomes, by genes, and by introns."""
     donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
     names = names_by_code()
     lengths = defaultdict(list)
@@ -377,14 +413,187 @@ def pair(data: Path, folder: Path, datasets: list[Path]) -> PairedModel:
                 lengths[name].append(len(of_line.split("\t")[3]))
     annotated = {genome.organism for genome in GENOMES}
     others = {name: np.array(of) for name, of in lengths.items() if name not in annotated}
-    layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others)
+    samples = {name: of for name, of in exons_and_introns(data).items() if name in donor.tasks}
+    layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others, samples=samples)
+    model = PairedModel(donor, acceptor, layer)
+    of_clades, clade_of = numbers_of_clades(model, data, families), clade_finder()
     for name, values in layer.items():
+        if name not in WITH_NUMBERS:
+            of_clade = of_clades[clade_of(name, of_clades)]
+            logits = sum(logit(end.prevalence(name)) for end in (donor, acceptor))
+            layer[name] = of_clade.assuming(logits)._replace(
+                **{fact: getattr(values, fact) for fact in OWN}
+            )
         facts = (
             f"{values.n_introns} introns, {values.n_coding} coding bases, {values.n_sites} sites"
         )
         print(f"splice    {name:20} {facts}", flush=True)
     training = {"split": "valid", "precision": measured_precision(donor.tasks)}
     return PairedModel(donor, acceptor, layer, training)
+
+
+def exons_and_introns(data: Path) -> dict[str, Transcribed]:
+    """Return pieces of exons and introns of the organisms of intron90, and of human introns."""
+    samples: dict[str, Transcribed] = defaultdict(lambda: Transcribed([], [], [], []))
+
+    def add(name: str, exons: NDArray[np.uint8], *introns: NDArray[np.uint8]) -> None:
+        letters = np.concatenate([exons, *introns])
+        number = int(np.searchsorted(GC_CUTS, np.isin(letters, encode("CG")).mean()))
+        sample = samples[name]
+        sample.exons.append(exons)
+        sample.exon_classes.append(number)
+        sample.introns.extend(introns)
+        sample.intron_classes.extend([number] * len(introns))
+
+    for name, (donor, acceptor) in pairs_of_windows(data):
+        left, right = OFFSETS["donor"], OFFSETS["acceptor"] + 2
+        add(
+            name,
+            np.concatenate([donor[:left], acceptor[right:]]),
+            donor[left + 10 :],
+            acceptor[: right - 30],
+        )
+    for letters, begin, end in human_introns(data):
+        exons = np.concatenate([letters[:begin], letters[end:]])
+        first, last = letters[begin + 10 : end - 30][:LONGEST], letters[begin + 10 : end - 30]
+        add("h_sapiens", exons, first, last[LONGEST:][-LONGEST:])
+    return samples
+
+
+def pairs_of_windows(data: Path) -> Iterator[tuple[str, list[NDArray[np.uint8]]]]:
+    """Yield the organism and the windows of both sites of each intron of intron90."""
+    names, windows = names_by_code(), defaultdict(dict)
+    for end in ENDS:
+        with gzip.open(data / f"intron90/intron90_{end}.tsv.gz", "rt") as stream:
+            for row in csv.DictReader(stream, delimiter="\t"):
+                if row["label"] == "1":
+                    windows[row["organism"], row["group"], row["gene"]][end] = row["sequence"]
+    for (code, *_), of_intron in windows.items():
+        if len(of_intron) == len(ENDS):
+            yield names[code], [encode(of_intron[end]) for end in ENDS]
+
+
+def clade_finder() -> Callable[[str, Collection[str]], str]:
+    """Return a function that finds which of some clades is the first that an organism is of."""
+    leaves = read_tree(TREE).leaf_names
+    index = NameIndex(leaves)
+
+    def find(name: str, among: Collection[str]) -> str:
+        matches = index.find(name)
+        taxa = shipped_clades().taxa_around(leaves[matches[0]] if matches else name)
+        return next(clade for clade in CLADES if clade in among and clade in taxa)
+
+    return find
+
+
+def genes_of(data: Path, families: list[str]) -> Iterator[tuple[str, NDArray[np.uint8], Any, Any]]:
+    """Yield species, letters, exons and span of the confirmed genes, all of the plus strand.
+
+    Those of the families are left out.
+    """
+    folder, exons, spans = data / GENES, defaultdict(list), {}
+    with gzip.open(folder / "genes_2Kb.gff3.gz", "rt") as stream:
+        for line in stream:
+            parts = line.split("\t")
+            if len(parts) > 4 and parts[2] == "exon":
+                exons[parts[0]].append((int(parts[3]) - 1, int(parts[4])))
+            elif len(parts) > 4 and parts[2] == "gene":
+                spans[parts[0]] = int(parts[3]) - 1, int(parts[4])
+    letters = {contig.name: contig.codes for contig in read_contigs(folder / "genes_2Kb.fa.gz")}
+    with gzip.open(folder / "genes.tsv.gz", "rt") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            if row["type"] == "Confirmed" and row["family"] not in families:
+                name = row["id"]
+                yield row["species"], letters[name], sorted(exons[name]), spans[name]
+
+
+def numbers_of_clades(model: PairedModel, data: Path, families: list[str]) -> dict[str, PairLayer]:
+    """Return a layer for each clade of the genes, for log-likelihood ratios of sites.
+
+    Its numbers are fitted to the sites of the genes, without what is around them.
+    """
+    clade_of = clade_finder()
+    pieces, introns, exons = defaultdict(list), defaultdict(list), defaultdict(list)
+    by_species = defaultdict(list)
+    for species, *gene in genes_of(data, families):
+        by_species[species].append(gene)
+    for species, genes in by_species.items():
+        clade = clade_of(species, CLADES)
+        relatives = weights_of_relatives(
+            model.donor.kernel, model.donor.tasks, species, like=species
+        ).weights
+        layer = layer_of_relatives(model, relatives)
+        finders = []
+        for end in (model.donor, model.acceptor):
+            kernel = extend(end.kernel, len(end.tasks), species, relatives)
+            others = [DonorLetters("GC", 0.0)] if end is model.donor else []
+            finders.append(end_finder(replace(end, kernel=kernel), species, others))
+        logits = [
+            float(relatives @ [logit(end.prevalence(task)) for task in end.tasks])
+            for end in (model.donor, model.acceptor)
+        ]
+        for letters, of_gene, span in genes:
+            pieces[clade].append(
+                labelled_sites(letters, of_gene, span, finders, logits, layer.coding)
+            )
+            introns[clade] += [after[0] - before[1] for before, after in pairwise(of_gene)]
+            exons[clade] += [end - begin for begin, end in of_gene[1:-1]]
+    names = [*pieces]
+    lengths = {name: np.array(introns[name], dtype=np.int64) for name in names}
+    alike = np.ones((len(names), len(names)))
+    tables = length_tables(lengths, alike)
+    of_exons = exon_densities(
+        {name: np.array(exons[name], dtype=np.int64) for name in names}, lengths, alike
+    )
+    none = Content(np.zeros(CODING_SHAPE, dtype=np.float32), 0)
+    edges, any_log_odds = {edge: (False, -1e9) for edge in EDGES}, (-1e9, -1e9)
+    tasks = {
+        name: OrganismData(
+            pieces[name],
+            TrainingTables(lengths[name].size, tables[name], of_exons[name], none),
+            0.0,
+            2 * lengths[name].size,
+            0.0,
+            any_log_odds,
+            edges,
+            ("GC",),
+        )
+        for name in names
+    }
+    values = fit_numbers({name: task for name, task in tasks.items() if task.n_sites})
+    for name, of_clade in values.items():
+        text = ", ".join(f"{key} {value:.2f}" for key, value in of_clade.items())
+        print(f"numbers   {name:20} {len(pieces[name])} genes: {text}", flush=True)
+    return {name: tasks[name].layer(of_clade) for name, of_clade in values.items()}
+
+
+def labelled_sites(
+    letters: NDArray[np.uint8],
+    exons: list[tuple[int, int]],
+    span: tuple[int, int],
+    finders: list[EndFinder],
+    logits: list[float],
+    coding: NDArray[np.float32],
+) -> Sites:
+    """Return the sites of the chain of a gene, with log-likelihood ratios and labels."""
+    piece = ContigPiece("", 0, letters)
+    ends = {}
+    for end, finder, assumed in zip(ENDS, finders, logits, strict=True):
+        sites = finder.find(piece, 0, letters.size)
+        ends[end] = sites.adding(log_odds=sites["log_odds"] - assumed)
+    ends |= find_edges(
+        [EdgeFinder(edge, -1e9, None) for edge in EDGES], piece, 0, letters.size, ends["donor"]
+    )
+    sites = join_ends(ends, letters, coding)
+    places, signals = sites["places"], sites["signals"]
+    true = [{end for _, end in exons[:-1]}, {begin for begin, _ in exons[1:]}]
+    is_true = np.zeros(len(sites), dtype=np.bool_)
+    for signal, of_signal in enumerate(true):
+        is_true |= (signals == signal) & ~sites.is_reverse & np.isin(places, [*of_signal])
+    is_counted = (signals < len(ENDS)) & (places >= span[0]) & (places <= span[1])
+    labels = np.where(is_counted, np.where(is_true, 1, -1), 0).astype(np.int8)
+    is_promising = (signals >= len(ENDS)) | (sites["log_odds"] >= LEAST)
+    return sites.adding(labels=labels).take(np.flatnonzero(is_promising))
 
 
 def with_u12(model: PairedModel, data: Path, without: list[str]) -> PairedModel:

@@ -140,6 +140,11 @@ class Clades:
             taxon = self.parents[taxon]
         return path
 
+    def taxa_around(self, name: str) -> list[str]:
+        """Return the names of the taxa around an organism, the smallest first; none if unknown."""
+        taxon = self._find_reading(name)[0]
+        return [] if taxon is None else [self.names[i] for i in self.lineage(taxon)]
+
     def near(self, name: str) -> list[str]:
         """Return at most three names that differ by a typing error, each with its group."""
         key = simplify(name)

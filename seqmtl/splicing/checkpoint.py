@@ -15,7 +15,7 @@ from seqmtl.files.write import remove_file
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.estimates import Estimates
-from seqmtl.splicing.layer import DonorLetters, U12Introns
+from seqmtl.splicing.layer import DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
 from seqmtl.splicing.rounds import SelfTrainingRound
 
@@ -78,7 +78,6 @@ class RoundsFile:
             "rounds": [contents.to_dict() for contents in rounds],
             "models": headers,
             "assumed": estimates.assumed,
-            "shares": estimates.shares,
             "n_bases": estimates.content.n_bases,
             "shortest": estimates.lengths.shortest,
             "donors": [one._asdict() for one in estimates.donors],
@@ -89,8 +88,11 @@ class RoundsFile:
         write_arrays(self.path, description, arrays)
         self.has_rounds = True
 
-    def load(self) -> tuple[list[SelfTrainingRound], Estimates] | None:
-        """Return the rounds of the same problem, and the estimates of the last one, if any."""
+    def load(self, relatives: PairLayer) -> tuple[list[SelfTrainingRound], Estimates] | None:
+        """Return the rounds of the same problem, and the estimates of the last one, if any.
+
+        Those have the layer of the relatives that is given.
+        """
         header, arrays = self._header, self._arrays
         if header.get("problem") != self._problem:
             return None
@@ -108,12 +110,12 @@ class RoundsFile:
             for k, entry in enumerate(header["models"])
         ]
         *ends, whole = zip(models[::2], models[1::2], strict=True)
-        (donors, acceptors), (a, b) = header["assumed"], header["shares"]
+        donors, acceptors = header["assumed"]
         return [load(SelfTrainingRound, "rounds", entry) for entry in header["rounds"]], Estimates(
             ends,
             whole,
             (donors, acceptors),
-            (a, b),
+            relatives,
             Content(np.array(arrays["content"]), header["n_bases"]),
             LengthTable(header["shortest"], np.array(arrays["introns"]), np.array(arrays["tails"])),
             tuple(load(DonorLetters, "donors", one) for one in header["donors"]),

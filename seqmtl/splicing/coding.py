@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.sequences import reverse_complement
 from seqmtl.splicing.coding_loops import list_words
 
 #: Bases of a word: a base, and those that it is predicted from.
@@ -79,6 +80,15 @@ class Transcribed(NamedTuple):
     introns: list[NDArray[np.uint8]]
     intron_classes: list[int]
 
+    def plus(self, other: Transcribed) -> Transcribed:
+        """Return the pieces of both."""
+        return Transcribed(
+            self.exons + other.exons,
+            self.exon_classes + other.exon_classes,
+            self.introns + other.introns,
+            self.intron_classes + other.intron_classes,
+        )
+
 
 class Content(NamedTuple):
     """Coding content, and the amount of data.
@@ -99,7 +109,8 @@ class Content(NamedTuple):
 def gc_classes(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the class of the share of G and C in 500 bases on either side of each base."""
     is_gc, is_clean = (codes == _C) | (codes == _G), codes < 4
-    bounds = np.clip(np.arange(codes.size) + [[-GC_REACH], [GC_REACH]], 0, codes.size)
+    reach = np.array([[-GC_REACH], [GC_REACH]])
+    bounds = np.clip(np.arange(codes.size) + reach, 0, codes.size)
     gc, clean = (
         np.diff(np.append(0, np.cumsum(of, dtype=np.int32))[bounds], axis=0)[0]
         for of in (is_gc, is_clean)
@@ -120,8 +131,7 @@ def transcribed(stretches: Iterable[Stretch]) -> Transcribed:
     for codes, sites in stretches:
         classes = gc_classes(codes)
         for (places, is_donor), step in zip(sites, (1, -1), strict=True):
-            letters = codes if step == 1 else (3 - codes.astype(np.int8)[::-1]) % 256
-            letters = np.where(letters > 3, 4, letters).astype(np.uint8)
+            letters = codes if step == 1 else reverse_complement(codes)
             of_strand = classes[::step]
             bounds = places.tolist()
             for k, (place, donor) in enumerate(zip(bounds, is_donor.tolist(), strict=True)):

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.layer import EDGES, DonorLetters, Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
+from seqmtl.splicing.model import PairedModel
 
 #: Least log-odds if parses may take all candidates.
 ALL = -1e9, -1e9
@@ -27,9 +29,10 @@ class Estimates:
         Site models of every fold, learnt from the others; after a round, of the organism alone.
     whole : (donor, acceptor)
         Their means.
-    assumed, shares : tuple of float, two
-        Logits of the shares of true sites that the site models assume, and the shares, of donors
-        with the letters of the model and of acceptors.
+    assumed : tuple of float, two
+        Logits of the shares of true donors and acceptors that the site models assume.
+    relatives : PairLayer
+        Result of :func:`layer_of_relatives`.
     content : Content
         Coding content.
     lengths : LengthTable
@@ -49,7 +52,7 @@ class Estimates:
     ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
     whole: tuple[MultiTaskModel, MultiTaskModel]
     assumed: tuple[float, float]
-    shares: tuple[float, float]
+    relatives: PairLayer
     content: Content
     lengths: LengthTable
     donors: tuple[DonorLetters, ...] = ()
@@ -60,29 +63,70 @@ class Estimates:
 
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
-        scale = float(np.exp(START["scale"]))
-        offset = sum(0.5 * logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
         # log-odds of U12-type sites assume no share
         u12 = self.u12 and self.u12._replace(shift=self.u12.shift + sum(self.assumed))
-        return PairLayer(
-            scale,
-            START["shift"] + scale * offset,
-            START["coding shift"] + scale * offset,
-            START["switch"],
-            START["coding scale"],
-            self.lengths.shortest,
-            self.lengths.introns,
-            self.content.table,
-            self.n_introns,
-            self.content.n_bases,
-            0,
-            ceiling,
-            self.lengths.tails,
-            self.least,
-            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in EDGES),
+        return self.relatives.assuming(sum(self.assumed))._replace(
+            shortest=self.lengths.shortest,
+            introns=self.lengths.introns,
+            tails=self.lengths.tails,
+            coding=self.content.table,
+            n_introns=self.n_introns,
+            n_coding=self.content.n_bases,
+            ceiling=ceiling,
+            least=self.least,
             donors=self.donors,
             u12=u12,
         )
+
+
+def layer_of_relatives(model: PairedModel, weights: NDArray[np.float64]) -> PairLayer:
+    """Return the mean layer of the relatives of an organism, for log-likelihood ratios of sites.
+
+    These are log-odds less the logit of the share of true sites that they assume. Start and stop
+    codons have no models, and exons of no organism no lengths that it lacks.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Model of T organisms.
+    weights : ndarray of float64, shape (T,)
+        How much each counts, with sum 1.
+    """
+    tasks, ends = model.donor.tasks, (model.donor, model.acceptor)
+    layers = [
+        model.layer[task].assuming(-sum(logit(end.prevalence(task)) for end in ends))
+        for task in tasks
+    ]
+
+    def mean(name: str) -> float:
+        return float(weights @ [getattr(layer, name) for layer in layers])
+
+    has_exons = weights * [layer.exons.size > 0 for layer in layers]
+    exons = sum(
+        (a * layer.exons for a, layer in zip(has_exons, layers, strict=True) if a), np.zeros(1)
+    ) / (has_exons.sum() or 1.0)
+    edges = [
+        Edge(kind, 0.0, float(weights @ [_shift_of(layer, kind) for layer in layers]), -1e9)
+        for kind in EDGES
+    ]
+    return layers[0]._replace(
+        scale=float(np.exp(weights @ np.log([layer.scale for layer in layers]))),
+        shift=mean("shift"),
+        coding_shift=mean("coding_shift"),
+        switch=mean("switch"),
+        coding_scale=mean("coding_scale"),
+        exon_shift=mean("exon_shift"),
+        coding=np.tensordot(weights, [layer.coding for layer in layers], 1).astype(np.float32),
+        exons=exons if has_exons.any() else np.zeros(0),
+        edges=tuple(edges),
+        n_sites=0,
+    )
+
+
+def _shift_of(layer: PairLayer, kind: str) -> float:
+    """Return the log weight of any start or stop codon, typical if the layer has a model of it."""
+    shifts = [edge.shift for edge in layer.edges if edge.signal == kind and not edge.has_model]
+    return shifts[0] if shifts else START[kind]
 
 
 def logit(p: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.adaptation.relatives import similarity
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.linear_model.base import is_known
@@ -25,7 +26,7 @@ from seqmtl.splicing.candidates import (
     other_donors,
 )
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
-from seqmtl.splicing.coding import Content, coding_content, shared_content
+from seqmtl.splicing.coding import Content, Transcribed, learn_contents, transcribed
 from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, Edge, PairLayer
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
@@ -48,12 +49,12 @@ _SCALE = _Parameter(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a l
 #: shift replace the weight of any start or stop codon.
 NUMBERS = {
     "scale": _SCALE,
-    "shift": _Parameter(-1.6, -25.0, 25.0, 1.0),
-    "coding shift": _Parameter(5.0, -25.0, 25.0, 1.0),
-    "switch": _Parameter(-8.5, -14.0, -1.0, 1.0),
-    "coding scale": _Parameter(0.45, 0.0, 2.0, 0.3),
-    "exon shift": _Parameter(6.0, -10.0, 15.0, 3.0),
-    "start": _Parameter(-1.5, -25.0, 25.0, 1.5),
+    "shift": _Parameter(2.0, -25.0, 25.0, 1.0),
+    "coding shift": _Parameter(3.0, -25.0, 25.0, 1.0),
+    "switch": _Parameter(-10.5, -14.0, -1.0, 1.0),
+    "coding scale": _Parameter(0.4, 0.0, 2.0, 0.3),
+    "exon shift": _Parameter(8.5, -10.0, 15.0, 3.0),
+    "start": _Parameter(-4.0, -25.0, 25.0, 1.5),
     "stop": _Parameter(-5.0, -25.0, 25.0, 1.5),
 }
 _SHIFT_OF_DONORS = _Parameter(-4.0, -20.0, 5.0, 1.0)
@@ -76,7 +77,7 @@ _ANY = -1e9  # least log-odds if all count
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
 
 
-class _TrainingTables(NamedTuple):
+class TrainingTables(NamedTuple):
     """What the training regions of an organism tell: introns, their and exons' lengths, content."""
 
     n_introns: int
@@ -85,7 +86,7 @@ class _TrainingTables(NamedTuple):
     content: Content
 
 
-class _OrganismData(NamedTuple):
+class OrganismData(NamedTuple):
     """Data of one organism for fitting its layer: candidates, tables, and its offset to the shift.
 
     `denser` is the log of how much denser true sites are where the layer is not fitted, too;
@@ -94,7 +95,7 @@ class _OrganismData(NamedTuple):
     """
 
     pieces: list[Sites]
-    learnt: _TrainingTables
+    learnt: TrainingTables
     offset: float
     n_sites: int
     denser: float
@@ -137,7 +138,7 @@ class _OrganismData(NamedTuple):
         )
 
 
-def _numbers(tasks: Iterable[_OrganismData]) -> dict[str, _Parameter]:
+def _numbers(tasks: Iterable[OrganismData]) -> dict[str, _Parameter]:
     """Return the numbers of the layers of these organisms."""
     tasks = list(tasks)
     every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
@@ -160,6 +161,7 @@ def fit_layer(
     split: str = "valid",
     edges: Mapping[str, MultiTaskModel] | None = None,
     lengths: Mapping[str, NDArray[np.int64]] | None = None,
+    samples: Mapping[str, Transcribed] | None = None,
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
 
@@ -185,8 +187,10 @@ def fit_layer(
         Calibrated models of edges of genes by signal: start, stop. An organism that one lacks goes
         without. Default: any ATG and stop codon may begin and end coding sequence.
     lengths : mapping of str to ndarray of int64, optional
-        Lengths of introns, in bases, of organisms that the datasets lack. Their coding content is
-        that of their relatives, and their other values are the shared ones.
+        Lengths of introns, in bases, of organisms that the datasets lack. Their other values are
+        the shared ones.
+    samples : mapping of str to Transcribed, optional
+        Further exons and introns of organisms, for their coding content.
 
     Raises
     ------
@@ -222,15 +226,19 @@ def fit_layer(
         tables = length_tables(lengths, relatedness)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
-    contents = [
-        coding_content(
+    pieces = [
+        transcribed(
             stretches(*read_both(donors, acceptors, order[task], "train")) if task in order else []
         )
         for task in donor.tasks
     ]
+    for task, sample in (samples or {}).items():
+        k = donor.tasks.index(task)
+        pieces[k] = pieces[k].plus(sample)
+    contents = learn_contents(pieces, np.maximum(similarity(relatedness), 0.0) ** 2)
     tasks = {}
-    for task, content in zip(donor.tasks, shared_content(contents, relatedness), strict=True):
-        learnt = _TrainingTables(lengths[task].size, tables[task], exons[task], content)
+    for task, content in zip(donor.tasks, contents, strict=True):
+        learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content)
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
             paths, of_task = (donors, acceptors), (task, order[task])
@@ -240,18 +248,18 @@ def fit_layer(
             tasks[task] = _without_regions(task, (donor, acceptor), learnt, others)
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
-    values = _fit(tasks)
+    values = fit_numbers(tasks)
     return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
 
 
 def _without_regions(
-    task: str, ends: Sequence[MultiTaskModel], learnt: _TrainingTables, donors: tuple[str, ...]
-) -> _OrganismData:
+    task: str, ends: Sequence[MultiTaskModel], learnt: TrainingTables, donors: tuple[str, ...]
+) -> OrganismData:
     """Return the data of an organism without regions to fit to; any codon ends coding sequence."""
     logits = [np.log(end.prevalence(task) / (1 - end.prevalence(task))) for end in ends]
     codons = {codon: (False, _ANY) for codon in EDGES}
     offset = -0.5 * float(sum(logits))
-    return _OrganismData([], learnt, offset, 0, 0.0, (_ANY, _ANY), codons, donors)
+    return OrganismData([], learnt, offset, 0, 0.0, (_ANY, _ANY), codons, donors)
 
 
 def _read_task(
@@ -259,8 +267,8 @@ def _read_task(
     paths: tuple[PathLike, PathLike],
     names: tuple[str, str],
     split: str,
-    learnt: _TrainingTables,
-) -> _OrganismData:
+    learnt: TrainingTables,
+) -> OrganismData:
     """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
     (task, name), table, content = names, learnt.lengths, learnt.content
     train = read_both(*paths, name, "train")
@@ -306,7 +314,7 @@ def _read_task(
     )
     density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    fitted = _OrganismData(
+    fitted = OrganismData(
         pieces,
         learnt,
         sum(map(partial(_offset, organism=name), ends, paths)),
@@ -379,13 +387,13 @@ def _fit_piece(piece: Sites, layers: Sequence[PairLayer], steps: NDArray[np.floa
     )
 
 
-def _fit(tasks: Mapping[str, _OrganismData]) -> dict[str, Values]:
+def fit_numbers(tasks: Mapping[str, OrganismData]) -> dict[str, Values]:
     """Return the values of each organism: first the shared ones, then its deviation from them."""
     used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
     start, low, high, spread = np.array([*numbers.values()]).T
     shares = [_LEVELLED / (_LEVELLED + task.n_sites) for task in used]
 
-    def fit_of(values: NDArray[np.float64], task: _OrganismData) -> _Fit:
+    def fit_of(values: NDArray[np.float64], task: OrganismData) -> _Fit:
         steps = np.where(values + _STEP > high, -_STEP, _STEP)
         layers = [
             task.layer(dict(zip(numbers, point.tolist(), strict=True)))
@@ -401,7 +409,7 @@ def _fit(tasks: Mapping[str, _OrganismData]) -> dict[str, Values]:
             total = total.plus(fit, share)
         return total
 
-    def deviation_fit(values: NDArray[np.float64], task: _OrganismData) -> _Fit:
+    def deviation_fit(values: NDArray[np.float64], task: OrganismData) -> _Fit:
         return _prior(values, shared, spread).plus(fit_of(values, task))
 
     shared = _best(shared_fit, start, low, high)

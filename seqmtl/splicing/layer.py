@@ -159,6 +159,11 @@ class PairLayer(NamedTuple):
             return self.least[ENDS.index(signal)]
         return next((edge.least for edge in self.edges if edge.signal == signal), np.inf)
 
+    def assuming(self, logits: float) -> PairLayer:
+        """Return the layer for sites whose log-odds are higher, by the sum of their logits."""
+        change = -self.scale * logits
+        return self._replace(shift=self.shift + change, coding_shift=self.coding_shift + change)
+
     @property
     def longest(self) -> int:
         """Bases of the longest intron whose density is in the table."""

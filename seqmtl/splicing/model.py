@@ -21,6 +21,7 @@ from seqmtl.files.model_file import Forms, check_arrays
 from seqmtl.linear_model.base import FORMAT, Model, damaged, format_version, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import (
     EDGES,
     ENDS,
@@ -39,8 +40,6 @@ NOT_WINDOWS = (
     "a paired model scores the sites of a genome together with their partners, so it takes no "
     "windows; score windows with the models that it was made from"
 )
-#: Shape of a table of coding content.
-CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
 _ROUNDING = 1e-6
 #: What a file says of a layer besides its arrays.
@@ -71,8 +70,8 @@ _OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
 _WITH_EDGES, _WITH_TAILS, _WITH_U12 = 9, 10, 12  # versions of the format
-#: Parts of files of earlier versions: second log-odds of sites, and ends of transcripts.
-_REMOVED = {"networks", "tss", "polya"}
+#: Parts of files of earlier versions: second log-odds of sites, ends of transcripts, other tables.
+_REMOVED = {"networks", "tss", "polya", "6-mers of coding content"}
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
@@ -359,6 +358,8 @@ class PairedModel(Model):
         ModelFileError
             If they are inconsistent, or of an earlier seqmtl with parts that this one lacks.
         """
+        if "coding" in arrays and arrays["coding"].shape[1:] != CODING_SHAPE:
+            arrays = {**arrays, "6-mers of coding content": arrays["coding"]}
         if removed := sorted(_REMOVED & {name.partition(".")[0] for name in arrays}):
             version = brief(description.get("seqmtl_version"))
             raise ModelFileError(

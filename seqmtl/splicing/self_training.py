@@ -59,9 +59,9 @@ from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.checkpoint import RoundsFile
-from seqmtl.splicing.coding import Content, Stretch, coding_content, content_of_relatives
+from seqmtl.splicing.coding import Content, Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import warnings_for
-from seqmtl.splicing.estimates import ALL, Estimates, logit
+from seqmtl.splicing.estimates import ALL, Estimates, layer_of_relatives, logit
 from seqmtl.splicing.genome_sample import (
     FOLDS,
     Ends,
@@ -177,33 +177,23 @@ class SelfTraining:
         self._from_relatives = donor, acceptor
         self._starts = [end.weights([name])[0] for end in self._from_relatives]
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
-        layers = [model.layer[task] for task in tasks]
-        self._prior = relatives_density(layers, self.weights)
-        contents = [Content(layer.coding, layer.n_coding) for layer in layers]
-        self._content = content_of_relatives(contents, self.weights)
-        stored = None if checkpoint is None else checkpoint.load()
+        self._prior = relatives_density([model.layer[task] for task in tasks], self.weights)
+        self._layer = layer_of_relatives(model, self.weights)
+        stored = None if checkpoint is None else checkpoint.load(self._layer)
         self.rounds, self.state = stored or ([], self._first_estimates(assumed))
         self._candidates, self._reversed = self._score_both()
-        if not stored:
-            self.state = self._with_better_content()
         self.posteriors = self._settle()
         if not self.rounds:
             self.rounds = [self._summarize_round(None)]
 
     def _first_estimates(self, assumed: tuple[float, float]) -> Estimates:
         """Return the estimates before any round: the relatives' site models, and the genome's."""
-        nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
-        content = coding_content(
-            [Stretch(self.sample.stretch(k), nothing) for k in range(len(self.sample.bounds))],
-            may_be_foreign=True,
-        )
-        share = self._options.initial_share
         return Estimates(
             [self._from_relatives] * FOLDS,
             self._from_relatives,
             assumed,
-            (share, share),
-            content,
+            self._layer,
+            Content(self._layer.coding, 0),
             self._lengths([]),
             tuple(
                 DonorLetters(letters, float(np.log(self._options.donor_share)))
@@ -220,22 +210,6 @@ class SelfTraining:
         if self._named.weights @ np.array([u12 is not None for u12 in layers]) <= 0.5:
             return None
         return of_u12[0]._replace(shift=float(np.log(self._options.u12_share)))
-
-    def _with_better_content(self) -> Estimates:
-        """Return the state with its coding content or the relatives', by the sites called."""
-        part = self._candidates.part(self._options.control_bases)
-
-        def net(state: Estimates) -> float:
-            layer = state.layer()
-            found, false = (
-                likely_sites(candidates.posteriors(layer)) / candidates.size
-                for candidates in (part, self._reversed)
-            )
-            return found - false
-
-        n_bases = self.state.content.n_bases
-        other = replace(self.state, content=Content(self._content, n_bases))
-        return max(self.state, other, key=net)
 
     def _settled_relatives(self) -> tuple[RelativeWeights, RelativeWeights]:
         """Return the relatives by `like` and `tree`, and with weights settled on the genome.
@@ -318,9 +292,9 @@ class SelfTraining:
         )
 
     def _settle(self) -> SitePosteriors:
-        """Run the chain until the shares of true sites settle, and learn the lengths of introns."""
+        """Run the chain until lengths and rare kinds of introns settle; return the last result."""
         options = self._options
-        for k in range(options.max_chain_runs):
+        for k in range(options.chain_runs):
             posteriors = self._candidates.posteriors(
                 self.state.layer(),
                 options.min_length_posterior,
@@ -329,12 +303,10 @@ class SelfTraining:
             if k == 0:
                 least = least_log_odds(posteriors, self.state.layer(), options.lost_share)
                 self.state = replace(self.state, least=least)
-            before, (now, donors, u12) = self.state.shares, self._shares(posteriors)
-            self.state = replace(self.state, shares=(now[0], now[1]), donors=donors, u12=u12)
-            change = np.abs(np.log(np.divide(now, before))).max()
-            if k >= options.length_runs and change < np.log(options.share_tolerance):
-                break
-            self.state = replace(self.state, lengths=self._lengths(posteriors))
+            if k < options.chain_runs - 1:
+                donors, u12 = self._rarities(posteriors)
+                lengths = self._lengths(posteriors)
+                self.state = replace(self.state, donors=donors, u12=u12, lengths=lengths)
         if self.known_introns is None:
             return posteriors
         return [
@@ -342,12 +314,13 @@ class SelfTraining:
             for sites, chain in posteriors
         ]
 
-    def _shares(
+    def _rarities(
         self, posteriors: SitePosteriors
-    ) -> tuple[list[float], tuple[DonorLetters, ...], U12Introns | None]:
-        """Return the shares of true donors and acceptors, with other letters, and of U12 type.
+    ) -> tuple[tuple[DonorLetters, ...], U12Introns | None]:
+        """Return how rare donors with other letters are, and introns of U12 type.
 
-        These are mean posteriors, of U12-type introns the expected number per other intron.
+        These are ratios of mean posteriors, and the expected number of U12-type introns per other
+        intron.
         """
         n_kinds = len(ENDS) + len(self.state.donors)
         n, expected, of_u12 = np.zeros(n_kinds), np.zeros(n_kinds), 0.0
@@ -366,8 +339,7 @@ class SelfTraining:
             one._replace(shift=logit(share) - logit(shares[0]))
             for one, share in zip(self.state.donors, shares[len(ENDS) :], strict=True)
         )
-        u12 = self.state.u12 and self.state.u12._replace(shift=rarity)
-        return shares[: len(ENDS)], donors, u12
+        return donors, self.state.u12 and self.state.u12._replace(shift=rarity)
 
     def _lengths(self, posteriors: SitePosteriors) -> LengthTable:
         """Return the distribution of the lengths of the introns listed, and of those labelled."""
@@ -549,8 +521,8 @@ class SelfTraining:
         learnt = [self._learn(number) for number in range(len(ENDS))]
         donor, acceptor = learnt
         n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
-        is_own = not np.array_equal(self.state.content.table, self._content)
-        content = coding_content(self._exons(self.posteriors), may_be_foreign=True)
+        pieces = transcribed(self._exons(self.posteriors))
+        (content,) = learn_contents([pieces], np.zeros((1, 1)), self._layer.coding)
         return replace(
             self.state,
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
@@ -559,7 +531,7 @@ class SelfTraining:
             lengths=self._lengths(self.posteriors),
             n_introns=self._called_lengths().size + n_known,
             least=ALL,
-            content=content if is_own else Content(self._content, content.n_bases),
+            content=content,
         )
 
     def _learn(self, number: int) -> _Adapted:
@@ -686,10 +658,7 @@ class SelfTraining:
     @ONE_THREAD
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
-        # the others are there by chance
-        real = max(1 - self.rounds[-1].reversed_rate, self._options.min_true_share)
-        donors, acceptors = (share * real for share in self.state.shares)
-        layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
+        layer = self.state.layer(self._options.ceiling)
         case = "few" if self.state.is_alone or not self.is_enough else "relatives"
         case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {

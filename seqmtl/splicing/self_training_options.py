@@ -11,25 +11,16 @@ class SelfTrainingOptions:
 
     Attributes
     ----------
-    initial_share : float
-        Share of true sites among the candidates to start from. From 0.0003 it ends at the same.
     donor_share : float
         Odds of donors with other letters to start from, divided by those of the others.
     u12_share : float
         U12-type introns per other intron to start from, where the relatives have any.
     u12_introns : int
         Introns that this counts as much as.
-    share_tolerance : float
-        Factor by which the shares may still change when they have settled.
-    max_chain_runs : int
-        Runs of the chain until the shares settle. A genome without introns takes more than 3.
+    chain_runs : int
+        Runs of the chain, between which the lengths of introns, and how rare some are, are learnt.
     min_share : float
-        Least share of true sites among the candidates that is believed; lower, introns far longer
-        than those of the relatives are lost for good. Mammals have about this, yeast half of it.
-    min_true_share : float
-        Least share of the introns called that is taken to be true.
-    length_runs : int
-        Runs of the chain, at least, in which the lengths of introns are learnt.
+        Least share of true sites among the candidates that is believed.
     lost_share : float
         Share of the true sites expected that have so low log-odds that parses do without, which
         saves time.
@@ -88,15 +79,11 @@ class SelfTrainingOptions:
         Highest probability claimed: calls of held-out organisms were right this often.
     """
 
-    initial_share: float = 0.003
     donor_share: float = 0.01
     u12_share: float = 0.003
     u12_introns: int = 1_000
-    share_tolerance: float = 1.15
-    max_chain_runs: int = 10
+    chain_runs: int = 3
     min_share: float = 5e-4
-    min_true_share: float = 1e-3
-    length_runs: int = 2
     lost_share: float = 0.001
     min_length_posterior: float = 0.1
     min_posterior: float = 0.3
