@@ -1,21 +1,12 @@
 """Self-training of a paired model for an organism without labels.
 
-=====  ==================================================================================
-a_t    how much relative t counts, with sum 1: by the tree and generalized least squares
-       (:mod:`seqmtl.adaptation.relatives`); without a tree, by the number of sites called with
-       its group in a part of the genome, less those called in the reversed genome
-pi_e   share of true sites among the candidates of end e (donors, acceptors)
-s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
-=====  ==================================================================================
-
-At first weights of the site models are means of the relatives', each counting a_t, and so are the
-distributions of the lengths of introns, those of few introns less, with a share of any length;
-coding content is that of the open reading frames of the genome itself, without the stretches that
-are as full of them as bacterial contigs, or that of the relatives, if more sites are then called
-in the genome, less those in the reversed genome (where genes are rare, as in mammals, many open
-frames are there by chance). The other values of the layer are those typical of all organisms. The
-chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at 0.003 and becomes the mean
-posterior. With it, the lengths become those of the introns by their posteriors.
+How much a relative counts is settled by the tree and generalized least squares
+(:mod:`seqmtl.adaptation.relatives`); without a tree, by the number of sites called with its group
+in a part of the genome, less those called in the reversed genome. At first the weights of the site
+models, the layer with its coding content, and the distributions of the lengths of introns are means
+of the relatives', those of few introns less, with a share of any length. The chain takes
+log-likelihood ratios of sites: log-odds less the logit of the share of true sites that the site
+models assume. The lengths then become those of the introns by their posteriors.
 
 Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.3 or more, is a site
 of weight p; the others are decoys. Those most like sites all count, each little, and some of the
@@ -24,7 +15,8 @@ remain the prior. (Without those in between, sites and decoys are too easily sep
 probabilities become overconfident.) Each fold of the genome is scored by the models that are
 adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
 an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
-or less by chance. Content that is the genome's has the exons beside the sites called.
+or less by chance. Coding content is learnt from the exons and introns between the sites called, and
+drawn to that of the relatives.
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
 introns are false. Rounds end when the expected number of introns, less those there, ceases to
@@ -91,7 +83,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Adapted(NamedTuple):
-    """Site models of an end: of the folds, their mean, and the logit of their pi'."""
+    """Site models of an end: of the folds, their mean, and the logit of the share they assume."""
 
     folds: list[MultiTaskModel]
     whole: MultiTaskModel
@@ -141,7 +133,7 @@ class SelfTraining:
     relatives : RelativeWeights
         How much each organism of the model counts, as it is settled on the genome.
     weights : ndarray of float64, shape (T,)
-        The same, a.
+        The same, as an array, with sum 1.
     """
 
     def __init__(  # noqa: PLR0913
@@ -473,7 +465,7 @@ class SelfTraining:
                 )
                 return
             self.rounds.append(last)
-            if self._checkpoint is not None:  # what it learnt, before the shares settle
+            if self._checkpoint is not None:  # what it learnt, before the lengths settle
                 self._checkpoint.save(self.rounds, adapted)
             on_round(last)
 

@@ -20,7 +20,7 @@ class SelfTrainingOptions:
     chain_runs : int
         Runs of the chain, between which the lengths of introns, and how rare some are, are learnt.
     min_share : float
-        Least share of true sites among the candidates that is believed.
+        Least share of true sites among the candidates, when kinds of donors are compared.
     lost_share : float
         Share of the true sites expected that have so low log-odds that parses do without, which
         saves time.
@@ -71,8 +71,7 @@ class SelfTrainingOptions:
     comparison_bases, min_comparison_bases : float
         Bases in which all weights of relatives are compared, and at least each of them.
     control_bases : float
-        Bases of the reversed genome, about, and those in which the sources of coding content are
-        compared.
+        Bases of the reversed genome, about.
     max_groups : int
         Groups of similar relatives that are compared.
     ceiling : float
