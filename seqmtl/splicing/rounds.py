@@ -31,6 +31,8 @@ class SelfTrainingRound(NamedTuple):
     ----------
     expected : tuple of float
         Sums of the posteriors of donors and of acceptors in the sample.
+    likely : float
+        That of the sites which are more likely than not.
     n_p90 : tuple of int
         Donors and acceptors with a posterior of 0.9 or more.
     retained : float
@@ -45,6 +47,7 @@ class SelfTrainingRound(NamedTuple):
     """
 
     expected: Annotated[tuple[float, float], _TWO]
+    likely: Annotated[float, _size]
     n_p90: Annotated[tuple[int, int], _TWO]
     retained: Annotated[float, _size]
     reversed_rate: Annotated[float, _size]
@@ -55,8 +58,8 @@ class SelfTrainingRound(NamedTuple):
 
     @property
     def net(self) -> float:
-        """Expected number of sites, less those that are there by chance."""
-        return sum(self.expected) * (1 - self.reversed_rate)
+        """Expected number of likely sites, less those that are there by chance."""
+        return self.likely * (1 - self.reversed_rate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a model file has them."""

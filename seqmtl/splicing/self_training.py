@@ -8,7 +8,7 @@ of the relatives', those of few introns less, with a share of any length. The ch
 log-likelihood ratios of sites: log-odds less the logit of the share of true sites that the site
 models assume. The lengths then become those of the introns by their posteriors.
 
-Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.3 or more, is a site
+Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.5 or more, is a site
 of weight p; the others are decoys. Those most like sites all count, each little, and some of the
 others. Both site models are adapted to them, always from the models of the relatives, so that these
 remain the prior. (Without those in between, sites and decoys are too easily separated, and
@@ -19,7 +19,7 @@ or less by chance. Coding content is learnt from the exons and introns between t
 drawn to that of the relatives.
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
-introns are false. Rounds end when the expected number of introns, less those there, ceases to
+introns are false. Rounds end when the expected number of likely introns, less those there, ceases to
 grow. Introns with evidence of reads or proteins are sites in every round.
 (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
 weights from posteriors: Dempster, Laird and Rubin, 1977.)
@@ -358,9 +358,11 @@ class SelfTraining:
             retained = float(new[old].mean()) if old.any() else 1.0
         expected = expected_sites(self.posteriors)
         lengths, layer = self._called_lengths(), self.state.layer()
-        reversed_rate = self._reversed_sites() / max(likely_sites(self.posteriors), 1e-9)
+        likely = likely_sites(self.posteriors)
+        reversed_rate = self._reversed_sites() / max(likely, 1e-9)
         return SelfTrainingRound(
             expected,
+            likely,
             sure,
             retained,
             min(reversed_rate, 1.0),

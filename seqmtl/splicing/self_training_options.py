@@ -85,7 +85,7 @@ class SelfTrainingOptions:
     min_share: float = 5e-4
     lost_share: float = 0.001
     min_length_posterior: float = 0.1
-    min_posterior: float = 0.3
+    min_posterior: float = 0.5
     decoys_per_site: int = 16
     hardest_share: float = 0.5
     max_sites: int = 4_000
