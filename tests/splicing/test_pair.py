@@ -161,7 +161,7 @@ def test_values_are_the_best_within_their_bounds(monkeypatch):
 def test_the_slope_of_a_fit_is_that_of_the_likelihood(case, monkeypatch):
     data = {}
     monkeypatch.setattr(
-        fit, "_fit", lambda tasks: data.update(tasks) or dict.fromkeys(tasks, start)
+        fit, "fit_numbers", lambda tasks: data.update(tasks) or dict.fromkeys(tasks, start)
     )
     start = {name: number.start for name, number in fit.NUMBERS.items()}
     fit_layer(*_inputs(case))
