@@ -1,6 +1,6 @@
 """Coding content: pieces against lists of exons, frames that were hidden, sums of strings."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def _pieces_by_hand(size):
             else:
                 exons += [(strand, begin, min(begin + 60, size))] * (k > 0)
                 exons += [(strand, max(0, end - 60), end)] * (k < len(bounds) - 1)
-        for (_, donor), (acceptor, _) in zip(bounds, bounds[1:], strict=False):
+        for (_, donor), (acceptor, _) in pairwise(bounds):
             first, last = donor + 10, acceptor - 30
             introns.append((strand, first, min(last, first + 2000)))
     return [[piece for piece in own if piece[2] - piece[1] >= 20] for own in (exons, introns)]
