@@ -454,7 +454,8 @@ def _pieces(rng, codons, n):
 def test_further_exons_and_introns_teach_content(case):
     donor, acceptor, *paths = _inputs(case)
     donor, acceptor = _with_another(donor, "z"), _with_another(acceptor, "z")
-    rng, codons = np.random.default_rng(0), ["GCC", "AAG", "GTG", "CTC", "GAC", "TTC"]
+    # with TAA, TAG and TGA in the other frames
+    rng, codons = np.random.default_rng(0), "GCC AAG GTG CTC GAC AAT GAT CTA ATA".split()
     sample, lengths = _pieces(rng, codons, 500), {"z": np.repeat([400], 80)}
     without = fit_layer(donor, acceptor, *paths, lengths=lengths)
     layer = fit_layer(donor, acceptor, *paths, lengths=lengths, samples={"z": sample})

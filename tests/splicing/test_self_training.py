@@ -174,12 +174,11 @@ def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
     after = _calls(own.paired(), path, 0.9)
     assert len(after & true) > 3 * len(before & true)
     assert len(after & true) > 0.9 * len(after)
-    # c is simulated with the codons of its relatives
+    # c is simulated with the codons of its relatives; of few exons, it learns a part
     expected, table = usual.state.content.table, own.state.content.table
-    is_strong = np.abs(expected) > 1
-    is_learnt = is_strong & (np.abs(table) > 0.3)
-    assert is_learnt.sum() > 0.1 * is_strong.sum()
-    assert (np.sign(table[is_learnt]) == np.sign(expected[is_learnt])).mean() > 0.8
+    is_learnt = (np.abs(expected) > 1) & (np.abs(table) > 0.1)
+    assert is_learnt.sum() > 300
+    assert np.corrcoef(table[is_learnt], expected[is_learnt])[0, 1] > 0.5
 
 
 def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_expected(new):
