@@ -109,7 +109,7 @@ class Content(NamedTuple):
 def gc_classes(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the class of the share of G and C in 500 bases on either side of each base."""
     is_gc, is_clean = (codes == _C) | (codes == _G), codes < 4
-    reach = np.array([[-GC_REACH], [GC_REACH]])
+    reach = np.array([[-GC_REACH], [GC_REACH + 1]])
     bounds = np.clip(np.arange(codes.size) + reach, 0, codes.size)
     gc, clean = (
         np.diff(np.append(0, np.cumsum(of, dtype=np.int32))[bounds], axis=0)[0]

@@ -63,9 +63,8 @@ class Estimates:
 
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
-        # log-odds of U12-type sites assume no share
-        u12 = self.u12 and self.u12._replace(shift=self.u12.shift + sum(self.assumed))
-        return self.relatives.assuming(sum(self.assumed))._replace(
+        layer = self.relatives._replace(u12=self.u12).assuming(sum(self.assumed))
+        return layer._replace(
             shortest=self.lengths.shortest,
             introns=self.lengths.introns,
             tails=self.lengths.tails,
@@ -75,7 +74,6 @@ class Estimates:
             ceiling=ceiling,
             least=self.least,
             donors=self.donors,
-            u12=u12,
         )
 
 

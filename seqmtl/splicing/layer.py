@@ -160,9 +160,16 @@ class PairLayer(NamedTuple):
         return next((edge.least for edge in self.edges if edge.signal == signal), np.inf)
 
     def assuming(self, logits: float) -> PairLayer:
-        """Return the layer for sites whose log-odds are higher, by the sum of their logits."""
+        """Return the layer for sites whose log-odds are higher, by the sum of their logits.
+
+        Those of U12-type introns stay as they are, and so do all posteriors.
+        """
         change = -self.scale * logits
-        return self._replace(shift=self.shift + change, coding_shift=self.coding_shift + change)
+        return self._replace(
+            shift=self.shift + change,
+            coding_shift=self.coding_shift + change,
+            u12=self.u12 and self.u12._replace(shift=self.u12.shift - change),
+        )
 
     @property
     def longest(self) -> int:

@@ -72,6 +72,7 @@ EXON_LENGTHS = 600
 _WITH_EDGES, _WITH_TAILS, _WITH_U12 = 9, 10, 12  # versions of the format
 #: Parts of files of earlier versions: second log-odds of sites, ends of transcripts, other tables.
 _REMOVED = {"networks", "tss", "polya", "6-mers of coding content"}
+_EARLIER_CODING_SHAPE = (3, 4**6)
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
@@ -358,7 +359,7 @@ class PairedModel(Model):
         ModelFileError
             If they are inconsistent, or of an earlier seqmtl with parts that this one lacks.
         """
-        if "coding" in arrays and arrays["coding"].shape[1:] != CODING_SHAPE:
+        if "coding" in arrays and arrays["coding"].shape[1:] == _EARLIER_CODING_SHAPE:
             arrays = {**arrays, "6-mers of coding content": arrays["coding"]}
         if removed := sorted(_REMOVED & {name.partition(".")[0] for name in arrays}):
             version = brief(description.get("seqmtl_version"))

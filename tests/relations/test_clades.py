@@ -55,6 +55,21 @@ def test_a_taxon_has_those_around_it_and_in_it(clades):
     assert " ".join(clades.names[first : clades.ends[first]]) == inside
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Aedes parvus", "Aedes parvus, Aedes, Insecta, Animalia, Vita"),
+        ("aedes_parvus", "Aedes parvus, Aedes, Insecta, Animalia, Vita"),
+        ("Aedes magnus (strain 7)", "Aedes, Insecta, Animalia, Vita"),  # by its genus
+        ("Helix ignota", "Mollusca, Animalia, Vita"),  # a genus without a line
+        ("Vita", "Vita"),
+        ("Nemo captus", ""),
+    ],
+)
+def test_the_taxa_around_an_organism_are_the_smallest_first(clades, name, expected):
+    assert ", ".join(clades.taxa_around(name)) == expected
+
+
 def test_a_common_name_of_two_taxa_is_refused(clades):
     with pytest.raises(UnknownTaskError, match="'gnats' could be Aedes or Vermes; write one of"):
         clades.find("gnats")

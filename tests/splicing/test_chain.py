@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain, to_log_odds
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import EDGES, Edge, PairLayer
 from tests.oracles.pairs import ends, posteriors_of
 from tests.oracles.parses import KINDS, all_parses, log_total
@@ -26,7 +27,7 @@ def _layer(rng, shortest=3, n_lengths=12, **options):
         "coding_scale": 0.7,
         "shortest": shortest,
         "introns": np.log(rng.dirichlet(np.ones(n_lengths))),
-        "coding": rng.normal(-0.1, 0.4, (3, 4096)).astype(np.float32),
+        "coding": rng.normal(-0.1, 0.4, CODING_SHAPE).astype(np.float32),
     }
     return PairLayer(**(values | options))
 
@@ -212,11 +213,11 @@ def test_an_intron_in_coding_sequence_keeps_its_frame():
     codon = np.array([0, 3, 3], dtype=np.uint8)
     exon, intron = np.tile(codon, 60), rng.integers(0, 4, 50).astype(np.uint8)
     codes = np.concatenate([exon, intron, exon])
-    table = np.full((3, 4096), -1.0, dtype=np.float32)
-    digits = 4 ** np.arange(5, -1, -1)
+    table = np.full(CODING_SHAPE, -1.0, dtype=np.float32)
+    digits = 4 ** np.arange(4, -1, -1)
     for j in range(3):  # each base is expected at its own position of the codon
-        window = np.tile(codon, 4)[j + 1 : j + 7]
-        table[j, int((window * digits).sum())] = 1.0
+        window = np.tile(codon, 4)[j + 2 : j + 7]
+        table[:, j, int((window * digits).sum())] = 1.0
     layer = _layer(
         rng,
         shortest=40,

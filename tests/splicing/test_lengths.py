@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import PairLayer
 from seqmtl.splicing.lengths import (
     annotated_lengths,
@@ -118,7 +119,7 @@ def test_long_introns_have_tails_of_their_scales():
         longer = masses @ np.exp((1000 - n) * table.tails[:, 1])
         assert longer == pytest.approx((far > n).mean() * 0.2, abs=0.01)
     # the density of the lengths 1 to n; longer ones count as n
-    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), tails=table.tails)
+    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros(CODING_SHAPE), tails=table.tails)
     density = layer.density(200_000)
     assert density.sum() == pytest.approx(1.0)
     assert density[layer.shortest - 2] == 0 < density[layer.shortest - 1]
@@ -137,7 +138,7 @@ def test_far_introns_alone_are_no_error():
 
 
 def _layer(shortest, density, n_introns):
-    coding = np.zeros((3, 4096), dtype=np.float32)
+    coding = np.zeros(CODING_SHAPE, dtype=np.float32)
     introns = np.log(np.asarray(density))
     return PairLayer(1, 0, 0, 0, 1, shortest, introns, coding, n_introns)
 
@@ -181,7 +182,7 @@ def test_without_labels_introns_may_be_far_longer_than_those_of_relatives():
     # and with 400 introns of 5 to 40 kb, all but a few are as long
     long = np.random.default_rng(0).integers(5_000, 40_000, 400)
     table = mixed_table(long, np.ones(400), prior)
-    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), tails=table.tails)
+    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros(CODING_SHAPE), tails=table.tails)
     density = layer.density(200_000)
     assert density[:1_000].sum() < 0.15
     assert density[3_000:60_000].sum() > 0.7

@@ -15,9 +15,11 @@ from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
 from seqmtl.loading import load_model
+from seqmtl.sequences import encode
 from seqmtl.splicing import fit, fit_layer, paired_scores, score_paired
 from seqmtl.splicing.candidates import cut_regions, end_finders, find_piece
 from seqmtl.splicing.chain import run_chain
+from seqmtl.splicing.coding import Transcribed
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import read_both
 from tests.invocation import run
@@ -25,6 +27,7 @@ from tests.oracles.annotation import reverse_complement
 from tests.oracles.pairs import ends, posteriors_of
 
 SIGNALS = ("donor", "acceptor")
+PLACES = 4 ** np.arange(4, -1, -1)  # of the letters of a word
 
 
 def _inputs(case):
@@ -161,7 +164,7 @@ def test_values_are_the_best_within_their_bounds(monkeypatch):
 def test_the_slope_of_a_fit_is_that_of_the_likelihood(case, monkeypatch):
     data = {}
     monkeypatch.setattr(
-        fit, "_fit", lambda tasks: data.update(tasks) or dict.fromkeys(tasks, start)
+        fit, "fit_numbers", lambda tasks: data.update(tasks) or dict.fromkeys(tasks, start)
     )
     start = {name: number.start for name, number in fit.NUMBERS.items()}
     fit_layer(*_inputs(case))
@@ -228,6 +231,18 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
     write_arrays(tmp_path / "bad", header, arrays)
     with pytest.raises(ModelFileError, match=message):
         load_model(tmp_path / "bad")
+
+
+def test_a_file_with_content_by_6_mers_is_refused(case, tmp_path):
+    """As earlier versions wrote it; other shapes are damages."""
+    header, arrays = read_arrays(case / "splice")
+    header["seqmtl_version"] = "0.0.1"
+    message = r"paired by seqmtl '0\.0\.1' with 6-mers of coding content, .* pair the models again"
+    for shape, expected in (((2, 3, 4096), message), ((2, 3, 3, 256), "array coding must be")):
+        changed = {**arrays, "coding": np.zeros(shape, dtype=np.float32)}
+        write_arrays(tmp_path / "old", header, changed)
+        with pytest.raises(ModelFileError, match=expected):
+            load_model(tmp_path / "old")
 
 
 def test_predict_says_that_it_cannot(case):
@@ -427,3 +442,36 @@ def test_an_organism_without_regions_has_its_lengths_and_shared_values(case):
     assert z.coding.any()  # that of relatives
     assert 0 < z.scale < 5
     assert PairedModel(donor, acceptor, layer).tasks == ("a", "b", "z")
+
+
+def _pieces(rng, codons, n):
+    """Pieces of coding sequence whose first base is at position 1 of a codon, and random ones."""
+    exons = [encode("".join(rng.choice(codons, 41)))[1:-1] for _ in range(n)]
+    introns = [rng.integers(0, 4, 200).astype(np.uint8) for _ in range(n)]
+    return Transcribed(exons, [1] * n, introns, [1] * n)
+
+
+def test_further_exons_and_introns_teach_content(case):
+    donor, acceptor, *paths = _inputs(case)
+    donor, acceptor = _with_another(donor, "z"), _with_another(acceptor, "z")
+    # with TAA, TAG and TGA in the other frames
+    rng, codons = np.random.default_rng(0), "GCC AAG GTG CTC GAC AAT GAT CTA ATA".split()
+    sample, lengths = _pieces(rng, codons, 500), {"z": np.repeat([400], 80)}
+    without = fit_layer(donor, acceptor, *paths, lengths=lengths)
+    layer = fit_layer(donor, acceptor, *paths, lengths=lengths, samples={"z": sample})
+    n_words = sum(piece.size - 4 for piece in sample.exons)
+    assert without["z"].n_coding == 0
+    assert layer["z"].n_coding == pytest.approx(n_words, rel=0.01)
+    for name in "ab":
+        assert layer[name].n_introns == without[name].n_introns
+    # content per base of exons that were not among them, in their frame and in the next one
+    held, means = _pieces(rng, codons, 50).exons, []
+    for fitted, frame in ((layer, 1), (layer, 2), (without, 1)):
+        sums = [
+            fitted["z"].coding[1, (at + frame) % 3, int(piece[at - 4 : at + 1] @ PLACES)]
+            for piece in held
+            for at in range(4, piece.size)
+        ]
+        means.append(np.mean(sums))
+    assert means[0] > 0.5 > 0 > means[1]
+    assert means[0] > means[2] + 0.2

@@ -151,11 +151,11 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
     options = f"--genome r={new}/random.fa --organism r -o {tmp_path}/r.seqmtl"
     shown = seqmtl(f"adapt {new}/pair.seqmtl {options}").err
     (reason,) = re.findall(r"warning: r: (.*); the weights are those of the relatives", shown)
-    pattern = r"as few as (\d+) of each may be true, and 4 are needed; .*, has (\d+)% as many"
-    left, reversed_rate = map(int, re.search(pattern, reason).groups())
-    donors, acceptors = map(int, re.search(r"of (\d+) donors and (\d+) acc", reason).groups())
-    assert left < 4 <= min(donors, acceptors)
-    assert left == max(0, round(min(donors, acceptors) * (1 - 3 * reversed_rate / 100)))
+    pattern = (
+        r"too few predictions for self-training: (\d+) donors and (\d+) acceptors with p >= 0.5"
+    )
+    assert min(map(int, re.search(pattern, reason).groups())) < 4
+    assert "in one half of the genome, and 4 of each are needed" in reason
     assert len(load_model(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
 
 
@@ -311,8 +311,6 @@ def test_rounds_that_are_finished_are_not_learnt_again(new, tmp_path, seqmtl, mo
         return of_its_own(own, number)
 
     monkeypatch.setattr(SelfTraining, "_learn", learn)
-    # nearly all is found in the first round, with the relatives' coding content before it
-    monkeypatch.setattr(SelfTraining, "_with_better_content", lambda own: own.state)
     monkeypatch.setattr(SelfTraining, "_goes_on", property(lambda own: len(own.rounds) < 3))
     shown = seqmtl(f"{command} {out}", 130).err
     assert f"rounds are in {out}.checkpoint: repeat the command to continue" in shown

@@ -1,0 +1,138 @@
+"""The layer of the relatives: means by hand, and posteriors that do not depend on shares."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.chain import run_chain
+from seqmtl.splicing.coding import CODING_SHAPE, Content
+from seqmtl.splicing.estimates import Estimates, layer_of_relatives
+from seqmtl.splicing.fit import START
+from seqmtl.splicing.layer import Edge, PairLayer, U12Introns
+from seqmtl.splicing.lengths import LengthTable
+
+NAMES = ("scale", "shift", "coding_shift", "switch", "coding_scale")
+VALUES = {"a": (0.5, -2.0, 3.0, -9.0, 0.2), "b": (2.0, 1.0, 4.0, -10.0, 0.6)}
+VALUES["c"] = (1.0, 0.0, 0.0, -12.0, 1.0)
+PREVALENCES = {"a": (0.5, 0.1), "b": (0.2, 0.25), "c": (0.01, 0.02)}
+EDGES = {
+    "a": (Edge("start", 0.0, -3.0, -1e9), Edge("stop", 0.7, 9.0, -2.0)),
+    "b": (Edge("start", 0.0, -5.0, -1e9), Edge("stop", 0.0, -7.0, -1e9)),
+    "c": (),
+}
+
+
+def _model():
+    """Three organisms: c has no exons and no edges, a model of stop codons is of a alone."""
+    rng, layers = np.random.default_rng(0), {}
+    for k, (name, values) in enumerate(VALUES.items()):
+        layers[name] = PairLayer(
+            *values,
+            shortest=30 + k,
+            introns=np.log(np.full(5, 0.2)),
+            coding=rng.normal(size=CODING_SHAPE).astype(np.float32),
+            n_sites=100,
+            exons=np.zeros(0) if name == "c" else rng.dirichlet(np.ones(600)),
+            exon_shift=float(k),
+            edges=EDGES[name],
+        )
+    donor, acceptor = (
+        SimpleNamespace(tasks=tuple(VALUES), prevalence=lambda name, k=k: PREVALENCES[name][k])
+        for k in range(2)
+    )
+    return SimpleNamespace(donor=donor, acceptor=acceptor, layer=layers)
+
+
+def test_the_layer_of_relatives_is_their_mean():
+    model, weights = _model(), np.array([0.5, 0.3, 0.2])
+    layer = layer_of_relatives(model, weights)
+    assert layer.scale == pytest.approx(0.5**0.5 * 2.0**0.3)  # a factor: geometric
+    expected = dict.fromkeys(("shift", "coding_shift"), 0.0)
+    for weight, (name, values) in zip(weights, VALUES.items(), strict=True):
+        logits = sum(np.log(p / (1 - p)) for p in PREVALENCES[name])
+        # scale * (ratio + logits) + shift, with ratios of likelihoods in place of log-odds
+        expected["shift"] += weight * (values[1] + values[0] * logits)
+        expected["coding_shift"] += weight * (values[2] + values[0] * logits)
+    for name, value in expected.items():
+        assert getattr(layer, name) == pytest.approx(value)
+    assert layer.switch == pytest.approx(-0.5 * 9 - 0.3 * 10 - 0.2 * 12)
+    assert layer.coding_scale == pytest.approx(0.5 * 0.2 + 0.3 * 0.6 + 0.2)
+    assert layer.exon_shift == pytest.approx(0.3 * 1 + 0.2 * 2)
+    tables = [model.layer[name].coding for name in "abc"]
+    assert_allclose(layer.coding, sum(w * t for w, t in zip(weights, tables, strict=True)), 1e-5)
+    assert layer.coding.dtype == np.float32
+    # exons of those that have them
+    a, b = (model.layer[name].exons for name in "ab")
+    assert_allclose(layer.exons, (0.5 * a + 0.3 * b) / 0.8)
+    # codons without a model: typical where the organism has one, or no edges
+    start, stop = layer.edges
+    assert (start.signal, stop.signal) == ("start", "stop")
+    assert start.shift == pytest.approx(-0.5 * 3 - 0.3 * 5 + 0.2 * START["start"])
+    assert stop.shift == pytest.approx(0.7 * START["stop"] - 0.3 * 7)
+    for edge in layer.edges:
+        assert not edge.has_model
+        assert edge.least == -1e9
+    assert layer.n_sites == 0
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_one_relative_alone_is_the_layer(k):
+    model, name = _model(), "abc"[k]
+    layer, own = layer_of_relatives(model, np.eye(3)[k]), model.layer[name]
+    assert layer.scale == pytest.approx(own.scale)
+    assert_array_equal(layer.coding, own.coding)
+    assert_allclose(layer.exons, own.exons)
+    assert layer.exons.size == (0 if name == "c" else 600)
+    logits = sum(np.log(p / (1 - p)) for p in PREVALENCES[name])
+    again = layer.assuming(logits)
+    assert again.shift == pytest.approx(own.shift)
+    assert again.coding_shift == pytest.approx(own.coding_shift)
+
+
+def _sites(rng, n):
+    """Random sites of both strands, some of U12-type introns."""
+    places = np.sort(rng.choice(400, n, replace=False))
+    is_reverse, is_end = rng.random(n) < 0.5, rng.random(n) < 0.5
+    signals = (is_end != is_reverse).astype(int)
+    columns = {
+        "places": places,
+        "log_odds": rng.normal(0.0, 1.5, n),
+        "content": rng.normal(-0.1, 0.5, (n, 6)).cumsum(axis=0),
+        "signals": signals,
+        "kinds": signals ^ is_reverse,
+        "letters": np.zeros(n, dtype=int),
+        "is_u12": rng.random(n) < 0.3,
+    }
+    return Sites(places, is_reverse, columns)
+
+
+def test_posteriors_do_not_depend_on_the_share_that_sites_assume():
+    """Log-odds with another prior, and the layer that assumes it: U12-type sites have none."""
+    rng = np.random.default_rng(1)
+    sites = _sites(rng, 120)
+    relatives = layer_of_relatives(_model(), np.array([0.5, 0.3, 0.2]))
+    estimates = Estimates(
+        [],
+        (None, None),
+        (0.0, 0.0),
+        relatives._replace(shift=-3.0, coding_shift=0.0, switch=-4.0, coding_scale=0.4),
+        Content(relatives.coding, 0),
+        LengthTable(5, np.log(np.full(60, 1 / 60)), np.zeros((0, 2))),
+        (),
+        U12Introns(2.0, (-1e9, -1e9)),
+    )
+    first = run_chain(sites, estimates.layer())
+    p = np.exp(first.sites)
+    assert p.max() > 0.3
+    assert p[sites["is_u12"]].sum() > 0.5
+    for donors, acceptors in ((-4.0, -5.0), (2.0, -0.5)):
+        moved = sites["log_odds"] + np.where(sites["signals"], acceptors, donors)
+        other = sites.adding(log_odds=np.where(sites["is_u12"], sites["log_odds"], moved))
+        layer = Estimates(**vars(estimates) | {"assumed": (donors, acceptors)}).layer()
+        assert_allclose(run_chain(other, layer).sites, first.sites, atol=1e-6)
+        layer = estimates.layer().assuming(donors + acceptors)
+        assert_allclose(run_chain(other, layer).sites, first.sites, atol=1e-6)
+    assert not np.allclose(run_chain(other, estimates.layer()).sites, first.sites, atol=0.01)

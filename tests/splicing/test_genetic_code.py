@@ -1,0 +1,52 @@
+"""Reading frames against strings, and genomes in which stop codons code."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from seqmtl.sequences import encode
+from seqmtl.splicing.genetic_code import open_frames, stops_that_code
+
+STOPS = ("TAA", "TAG", "TGA")
+LETTERS = np.array(list("ACGT"))
+
+
+def _random(rng, n):
+    return "".join(LETTERS[rng.integers(0, 4, n)])
+
+
+def test_open_frames_are_those_between_stops():
+    rng = np.random.default_rng(0)
+    letters = _random(rng, 3000)
+    expected = set()
+    for frame in range(3):
+        stops = [k for k in range(frame, 2998, 3) if letters[k : k + 3] in STOPS]
+        expected |= {(a + 3, b) for a, b in pairwise(stops) if b - a - 3 >= 120}
+    frames = open_frames(encode(letters), 120)
+    assert set(frames) == expected
+    assert len(frames) > 5
+    assert open_frames(encode("TA"), 3) == []
+
+
+def test_a_gap_is_no_reading_frame():
+    rng = np.random.default_rng(5)
+    letters = _random(rng, 2000) + "N" * 3000 + _random(rng, 2000)
+    frames = open_frames(encode(letters), 3)
+    assert len(frames) > 20
+    assert not any("N" in letters[frame.start : frame.end] for frame in frames)
+    assert not open_frames(encode(letters), 500)
+
+
+@pytest.mark.parametrize("code", [(), ("TGA",), ("TAA", "TAG")])
+def test_stop_codons_that_code_are_seen_in_long_frames(code):
+    rng = np.random.default_rng(9)
+    codons = ["".join(letters) for letters in product("ACGT", repeat=3)]
+    codons = [codon for codon in codons if codon not in STOPS or codon in code]
+    end = next(stop for stop in STOPS if stop not in code)
+    genes = ["".join(rng.choice(codons, 900)) + end + _random(rng, 500) for _ in range(60)]
+    assert stops_that_code([encode("".join(genes))]) == list(code)
+    assert stops_that_code([encode("".join(genes[k::4])) for k in range(4)]) == list(code)
+    assert stops_that_code([encode(_random(rng, 100_000))]) == []
+    assert stops_that_code([encode("N" * 500)]) == []
+    assert stops_that_code([]) == []
