@@ -76,6 +76,7 @@ _EARLIER_CODING_SHAPE = (3, 4**6)
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
+_CALLS = items(number(min_val=0), 2, max_items=2)
 #: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
 #: in files of earlier versions.
 _EARLIER = {
@@ -92,7 +93,7 @@ _UNLABELLED = record(
     {
         "n_known": items(whole(), 2, max_items=2),
         "warnings": items(text),
-        "precision": record({"clade": text, "p90": _SHARES}),
+        "calls": record({"expected": number(min_val=0), "p50": _CALLS, "p90": _CALLS}),
     },
 )
 #: Cases in which the precision of a clade was measured.
@@ -416,13 +417,14 @@ def round_line(number: int, facts: Mapping[str, Any]) -> str:
 
 
 def expectation(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line about the precision of calls without labels, if it was measured."""
-    if "precision" not in facts:
+    """Return a line about the introns that are expected in a genome without labels, and called."""
+    if "calls" not in facts:
         return []
-    clade, shares = facts["precision"]["clade"], _range(facts["precision"]["p90"])
+    calls = facts["calls"]
+    (n, false), (n_high, false_high) = calls["p50"], calls["p90"]
     return [
-        f"in held-out {clade}, {shares} of the introns called at probability 0.9 or more were "
-        "correct"
+        f"about {calls['expected']:,.0f} introns expected; {n:,.0f} called at probability 0.5, of "
+        f"which {false:.0%} are expected to be false, and {n_high:,.0f} at 0.9, {false_high:.0%}"
     ]
 
 

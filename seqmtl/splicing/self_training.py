@@ -640,26 +640,30 @@ class SelfTraining:
         last = self.rounds[-1]
         return warnings_for(self.sample, last, self._prior, sum(last.n_p90) > 0)
 
-    def _precision(self, case: str) -> dict[str, Any]:
-        """Return the precision that the model knows of the clade of most relatives, if any."""
-        tasks = np.array(self.model.donor.tasks)
-        for clade, facts in self.model.training.get("precision", {}).items():
-            is_member = np.isin(tasks, facts["organisms"])
-            if case in facts and self._named.weights[is_member].sum() > 0.5:
-                return {"precision": {"clade": clade, "p90": facts[case]}}
-        return {}
+    def _calls(self) -> dict[str, Any]:
+        """Return the number of introns expected, and called, with the share expected to be false.
+
+        Those of less than .1 are left out.
+        """
+        p = listed_lengths(self.posteriors)[1] * self._options.ceiling
+        calls = {name: p[p >= least] for name, least in (("p50", LIKELY), ("p90", HIGH))}
+        return {
+            "expected": float(p.sum()),
+            **{
+                name: [own.size, float((1 - own).sum() / max(own.size, 1))]
+                for name, own in calls.items()
+            },
+        }
 
     @ONE_THREAD
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
         layer = self.state.layer(self._options.ceiling)
-        case = "few" if self.state.is_alone or not self.is_enough else "relatives"
-        case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,
             "warnings": self._warnings(),
-            **self._precision(case),
+            "calls": self._calls(),
             "n_known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
             if self.known_introns
             else [0, 0],
