@@ -19,8 +19,8 @@ or less by chance. Coding content is learnt from the exons and introns between t
 drawn to that of the relatives.
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
-introns are false. Rounds end when the expected number of likely introns, less those there, ceases to
-grow. Introns with evidence of reads or proteins are sites in every round.
+introns are false. Rounds end when the expected number of likely introns, less those there, ceases
+to grow. Introns with evidence of reads or proteins are sites in every round.
 (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
 weights from posteriors: Dempster, Laird and Rubin, 1977.)
 """
