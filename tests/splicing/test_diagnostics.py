@@ -12,9 +12,7 @@ from seqmtl.loading import load_model
 from seqmtl.reporting.folder_sections import paired_models
 from seqmtl.splicing.diagnostics import warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
-from seqmtl.splicing.model import expectation
 from seqmtl.splicing.rounds import SelfTrainingRound
-from seqmtl.splicing.self_training import SelfTraining
 
 PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
 GOOD = SelfTrainingRound((90.0, 90.0), (60, 60), 0.99, 0.01, 30, 400, 1000, 0.5)
@@ -70,30 +68,6 @@ def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
     assert "d_magna" not in stored["insects"]["organisms"]
     members = [name for facts in stored.values() for name in facts["organisms"]]
     assert len(members) == len({*members})
-
-
-@pytest.mark.parametrize(
-    ("weights", "clade"),
-    [
-        ({"d_melanogaster": 0.4, "a_mellifera": 0.3, "h_sapiens": 0.3}, "insects"),
-        ({"d_melanogaster": 0.4, "c_elegans": 0.3, "h_sapiens": 0.3}, None),
-        ({"s_cerevisiae": 1.0}, None),  # of fungi, no rounds were measured
-        ({"t_adhaerens": 1.0}, None),
-    ],
-)
-def test_the_precision_told_is_that_of_the_clade_of_the_organism_or_none(weights, clade):
-    model = load_model("starter:splice")
-    given = np.array([weights.get(task, 0.0) for task in model.donor.tasks])
-    own = SimpleNamespace(model=model, _named=SimpleNamespace(weights=given))
-    facts = SelfTraining._precision(own, "rounds")
-    lines = expectation(facts)
-    if clade is None:
-        assert lines == []
-    else:
-        (line,) = lines
-        assert re.match(f"in held-out {clade}, 9[0-9]% of the introns called at probability", line)
-    model.training.pop("precision")
-    assert SelfTraining._precision(own, "rounds") == {}
 
 
 def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):

@@ -46,19 +46,9 @@ def _calls(model, path, least):
     }
 
 
-#: Made up, to see which case is told.
-PRECISION = {"rounds": [0.9, 0.9], "relatives": [0.8, 0.8], "few": [0.1, 0.2]}
-
-
-def _with_precision(path):
-    model = load_model(path)
-    model.training["precision"] = {"letters": {"organisms": ["a", "b"], **PRECISION}}
-    return model
-
-
 def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypatch, caplog):
     own = SelfTraining(
-        _with_precision(new / "pair.seqmtl"),
+        load_model(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
         options=SelfTrainingOptions(max_rounds=2),
@@ -81,14 +71,20 @@ def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypat
     assert own.rounds == [first]
 
 
-def _range_told(model):
-    """Return how many of the calls may be right."""
-    return model.training["unlabelled"]["c"]["precision"]["p90"]
+def _check_calls(own):
+    """Compare what a model tells of its calls with the posteriors of the introns."""
+    p = 0.97 * np.exp(np.concatenate([chain.intron_values for _, chain in own.posteriors]))
+    calls = own.paired().training["unlabelled"]["c"]["calls"]
+    assert calls["expected"] == pytest.approx(p.sum())
+    for name, least in (("p50", 0.5), ("p90", 0.9)):
+        n, false = calls[name]
+        assert n == (p >= least).sum()
+        assert false == pytest.approx(1 - p[p >= least].mean() if n else 0)
 
 
 def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new):
     own = SelfTraining(
-        _with_precision(new / "pair.seqmtl"),
+        load_model(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
         options=SelfTrainingOptions(max_rounds=2, min_called_share=0.999),
@@ -102,7 +98,7 @@ def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new):
 
 def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch):
     own = SelfTraining(
-        _with_precision(new / "pair.seqmtl"),
+        load_model(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
         options=SelfTrainingOptions(max_rounds=2),
@@ -121,7 +117,7 @@ def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch)
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     path = new / "sim/genomes/c.fa"
     own = SelfTraining(
-        _with_precision(new / "pair.seqmtl"),
+        load_model(new / "pair.seqmtl"),
         "c",
         sample_genome(path, PADDING),
         options=SelfTrainingOptions(max_rounds=3),
@@ -129,11 +125,11 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
     placed = own.paired()
-    assert _range_told(placed) == PRECISION["relatives"]
+    _check_calls(own)
     before = _calls(placed, path, 0.9)
     own.train(told.append)
     trained = own.paired()
-    assert _range_told(trained) == PRECISION["rounds"]
+    _check_calls(own)
     after = _calls(trained, path, 0.9)
     assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
     assert len(after & true) > 0.9 * len(after)
@@ -248,7 +244,6 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     path = write(f">r\n{''.join(letters)}\n", "r.fa")
     bed = write("".join(f"r\t{begin}\t{begin + 100}\ti\t1\t+\n" for begin in begins), "i.bed")
     model = load_model(new / "pair.seqmtl")
-    model.training["precision"] = {"letters": {"organisms": ["a", "b"], **PRECISION}}
     known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
     own = SelfTraining(model, "c", sample_genome(path, PADDING), known_introns=known)
     assert not own.is_enough
@@ -258,7 +253,7 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     own.train(told.append)
     assert len(told) == n_rounds
     assert own.paired().training["unlabelled"]["c"]["n_known"] == [n, n]
-    assert _range_told(own.paired()) == PRECISION["few"]
+    _check_calls(own)
 
 
 @pytest.mark.parametrize(
