@@ -11,6 +11,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, Posteriors, run_chain
 from seqmtl.splicing.chain import content_between, promising
+from seqmtl.splicing.coding import GC_REACH, WORD
 
 _MIN_INTRON = 0.01  # probability
 _MIN_EXON = 0.001
@@ -26,8 +27,9 @@ class SitePosteriors(NamedTuple):
 class Neighbourhood:
     """A stretch of a contig with its candidates, into which alleles are put.
 
-    An allele changes the scores of the sites whose windows overlap it, and the coding content next
-    to it. All else is taken from the reference, so only the chain is run for each allele.
+    An allele changes the scores of the sites whose windows overlap it, and the coding content,
+    which depends on the share of G and C in 500 bases on either side. All else is taken from the
+    reference, so only the chain is run for each allele.
 
     Parameters
     ----------
@@ -72,13 +74,15 @@ class Neighbourhood:
         positions = new_sites["places"]
         new_sites = new_sites.take((positions > low) & (positions < high + grown))
         sites = Sites.join([sites_before, new_sites, right])
-        first, last = max(0, len(sites_before) - 1), len(sites_before) + len(new_sites) + 1
-        positions = sites["places"][first:last]
-        content = content_between(positions, codes, self._finder.layer.coding)
-        content += sites_before["content"][-1] if len(sites_before) else 0.0
-        sites["content"][first:last] = content
-        if len(right):
-            sites["content"][last:] += content[-1] - right["content"][0]
+        if len(sites):
+            places, content = sites["places"], sites["content"]
+            reach = max(clear, GC_REACH + WORD)
+            first = max(0, int(np.searchsorted(places, begin - reach, "right")) - 1)
+            last = min(int(np.searchsorted(places, end + grown + reach)), len(sites) - 1)
+            start, before = content[first] * bool(len(sites_before)), content[last].copy()
+            near = content_between(places[first : last + 1], codes, self._finder.layer.coding)
+            content[first : last + 1] = near + start
+            content[last + 1 :] += content[last] - before
         return self._run_chain(sites)
 
     def _promising(self, codes: NDArray[np.uint8], first: int, last: int) -> Sites:
