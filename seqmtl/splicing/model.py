@@ -204,7 +204,7 @@ class PairedModel(Model):
     def has_genome(self, organism: str) -> bool:
         """Return whether a genome of an organism was seen, besides windows of its sites."""
         is_adapted = organism in self.training.get("unlabelled", {})
-        return is_adapted or self.layer_of(organism).n_coding > 0
+        return is_adapted or self.layer_of(organism).n_sites > 0
 
     def signals_of(self, organism: str) -> list[str]:
         """Return the signals of an organism that have models: donor, acceptor, and edges."""
