@@ -15,7 +15,7 @@ from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
-GOOD = SelfTrainingRound((90.0, 90.0), (60, 60), 0.99, 0.01, 30, 400, 1000, 0.5)
+GOOD = SelfTrainingRound((90.0, 90.0), 170.0, (60, 60), 0.99, 0.01, 30, 400, 1000, 0.5)
 
 
 def _sample(gc):
