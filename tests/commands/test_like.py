@@ -164,7 +164,7 @@ def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, mon
 def test_info_shows_a_starter_model(seqmtl):
     shown = seqmtl("info starter:donor").out
     assert re.search(r"model +starter:donor \([345]\.\d MiB\)", shown)
-    assert "site           offset 120, GT" in shown
+    assert "site           offset 50, GT" in shown
     assert json.loads(seqmtl("info starter:donor --json -").out)["path"] == "starter:donor"
 
 
