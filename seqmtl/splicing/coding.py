@@ -135,9 +135,10 @@ def transcribed(stretches: Iterable[Stretch]) -> Transcribed:
             of_strand = classes[::step]
             bounds = places.tolist()
             for k, (place, donor) in enumerate(zip(bounds, is_donor.tolist(), strict=True)):
-                before = bounds[k - 1] if k and not is_donor[k - 1] else None
                 if donor:
-                    begin = before if before and place - before <= _LONGEST_EXON else place - _FLANK
+                    is_whole = k > 0 and not is_donor[k - 1]
+                    is_whole = is_whole and place - bounds[k - 1] <= _LONGEST_EXON
+                    begin = bounds[k - 1] if is_whole else place - _FLANK
                     _add(parts.exons, parts.exon_classes, letters, of_strand, begin, place)
                     continue
                 if k and is_donor[k - 1]:

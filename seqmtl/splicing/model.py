@@ -366,7 +366,7 @@ class PairedModel(Model):
             version = brief(description.get("seqmtl_version"))
             raise ModelFileError(
                 f"was paired by seqmtl {version} with {', '.join(removed)}, which this seqmtl "
-                f"({__version__}) does not take; pair the models again without them",
+                f"({__version__}) does not take; pair the models again",
                 path=path,
             )
         try:
@@ -423,8 +423,9 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
     calls = facts["calls"]
     (n, false), (n_high, false_high) = calls["p50"], calls["p90"]
     return [
-        f"about {calls['expected']:,.0f} introns expected; {n:,.0f} called at probability 0.5, of "
-        f"which {false:.0%} are expected to be false, and {n_high:,.0f} at 0.9, {false_high:.0%}"
+        f"about {calls['expected']:,.0f} introns expected in the {facts['bases']:,} bases learnt "
+        f"from; {n:,.0f} called at probability 0.5, of which {false:.0%} are expected to be false, "
+        f"and {n_high:,.0f} at 0.9, {false_high:.0%}"
     ]
 
 

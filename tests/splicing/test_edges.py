@@ -245,7 +245,7 @@ def test_parts_of_earlier_files_are_refused_by_name(case, tmp_path, array):
     write_arrays(tmp_path / "old", header, arrays | {array: np.zeros((2, 3), np.float32)})
     message = (
         rf"old: was paired by seqmtl '0\.9' with {array.partition('.')[0]}, which this seqmtl .* "
-        "does not take; pair the models again without"
+        "does not take; pair the models again"
     )
     with pytest.raises(ModelFileError, match=message):
         load_model(tmp_path / "old")

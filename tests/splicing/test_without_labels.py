@@ -206,7 +206,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
     assert "by models trained on the predictions of the round before" in page
-    assert "introns expected; " in page
+    assert "introns expected in the " in page
     assert "precision" not in summary
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
     for warning in summary["warnings"]:
