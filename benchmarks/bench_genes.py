@@ -148,7 +148,8 @@ def figures(calls: dict[str, Introns], genes: dict[str, Gene]) -> dict[str, floa
     """Return sensitivity, precision and F1 of introns that overlap genes."""
     n_right = n_called = 0
     for name, gene in genes.items():
-        inside = {own for own in calls.get(name, ()) if own[0] < gene.end and own[1] > gene.begin}
+        introns = calls.get(name, set())
+        inside = {(begin, end) for begin, end in introns if begin < gene.end and end > gene.begin}
         n_right, n_called = n_right + len(inside & gene.introns), n_called + len(inside)
     n = sum(len(gene.introns) for gene in genes.values())
     return {

@@ -650,8 +650,8 @@ class SelfTraining:
         return {
             "expected": float(p.sum()),
             **{
-                name: [own.size, float((1 - own).sum() / max(own.size, 1))]
-                for name, own in calls.items()
+                name: [called.size, float((1 - called).sum() / max(called.size, 1))]
+                for name, called in calls.items()
             },
         }
 
