@@ -78,7 +78,19 @@ _LOST = 0.0003  # share of the expected true sites among the candidates that par
 
 
 class TrainingTables(NamedTuple):
-    """What the training regions of an organism tell: introns, their and exons' lengths, content."""
+    """What the training regions of an organism tell.
+
+    Attributes
+    ----------
+    n_introns : int
+        Annotated introns.
+    lengths : LengthTable
+        Their lengths.
+    exons : ndarray of float64, shape (600,) or (0,)
+        Density of the lengths of exons, see :class:`seqmtl.splicing.layer.PairLayer`.
+    content : Content
+        Coding content.
+    """
 
     n_introns: int
     lengths: LengthTable
@@ -87,11 +99,26 @@ class TrainingTables(NamedTuple):
 
 
 class OrganismData(NamedTuple):
-    """Data of one organism for fitting its layer: candidates, tables, and its offset to the shift.
+    """Data of one organism for fitting its layer.
 
-    `denser` is the log of how much denser true sites are where the layer is not fitted, too;
-    `edges` tell of which there is a model, and the least log-odds; `donors` are letters that the
-    site model lacks.
+    Attributes
+    ----------
+    pieces : list of Sites
+        Candidates with their labels, see :func:`seqmtl.splicing.candidates.find_piece`.
+    learnt : TrainingTables
+        What its training regions tell.
+    offset : float
+        Added to the log-odds of an intron's two sites, so that organisms can share shifts.
+    n_sites : int
+        True sites among the candidates; without any, the organism has the shared numbers.
+    denser : float
+        Log of how much denser true sites are where the layer is not fitted, too.
+    least : tuple of float, two
+        Least log-odds of a donor and of an acceptor that parses may take.
+    edges : mapping of str to (bool, float)
+        Whether there is a model of start and stop codons, and the least log-odds.
+    donors : tuple of str
+        Letters of donors that the site model lacks.
     """
 
     pieces: list[Sites]
@@ -388,7 +415,16 @@ def _fit_piece(piece: Sites, layers: Sequence[PairLayer], steps: NDArray[np.floa
 
 
 def fit_numbers(tasks: Mapping[str, OrganismData]) -> dict[str, Values]:
-    """Return the values of each organism: first the shared ones, then its deviation from them."""
+    """Return the numbers of the layer of each organism, by name.
+
+    They maximize the likelihood of the labels: first those that organisms share, then the deviation
+    of each from them, with a Gaussian prior.
+
+    Parameters
+    ----------
+    tasks : mapping of str to OrganismData
+        Organisms, or others that have numbers of their own, such as clades.
+    """
     used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
     start, low, high, spread = np.array([*numbers.values()]).T
     shares = [_LEVELLED / (_LEVELLED + task.n_sites) for task in used]
