@@ -421,12 +421,12 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
     if "calls" not in facts:
         return []
     calls = facts["calls"]
-    (n, false), (n_high, false_high) = calls["p50"], calls["p90"]
-    return [
-        f"about {calls['expected']:,.0f} introns expected in the {facts['bases']:,} bases learnt "
-        f"from; {n:,.0f} called at probability 0.5, of which {false:.0%} are expected to be false, "
-        f"and {n_high:,.0f} at 0.9, {false_high:.0%}"
+    counts = [
+        f"{n:,.0f} called at probability {p}" + f" ({false:.0%} of them false)" * (n > 0)
+        for p, (n, false) in ((0.5, calls["p50"]), (0.9, calls["p90"]))
     ]
+    where = f"in {facts['bases']:,} bases of the genome"
+    return [f"expected {where}: {calls['expected']:,.0f} introns, {', '.join(counts)}"]
 
 
 def _range(shares: Sequence[float]) -> str:

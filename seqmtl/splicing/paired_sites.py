@@ -122,17 +122,9 @@ class PairedSites:
         """Return the model with a new organism, and log what was expected in its genome."""
         assert self.new_organism is not None
         self_training = add_unlabelled(self.model, organism, *self.new_organism)
-        last = self_training.rounds[-1]
-        logger.info(
-            "%s: %.0f donors and %.0f acceptors expected in a sample of %.1f million bases; the "
-            "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
-            organism,
-            *last.expected,
-            self_training.sample.size / 1e6,
-            last.median,
-        )
         model = self_training.paired()
         log_warnings(organism, model.training["unlabelled"][organism])
+        logger.info("%s: seqmtl annotate learns from the genome, and finds more", organism)
         return model
 
 
