@@ -56,7 +56,6 @@ def _comparison(n, score):
         "drawn": [],
         "splits": [0],
         "settings": {},
-        "fingerprint": "",
         "sizes": {"bee": {"train": {"n": n}}},
         "methods": {"union": {"tasks": {"bee": metrics}, "chosen": [{}], "converged": [True]}},
     }
