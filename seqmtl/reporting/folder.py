@@ -159,6 +159,8 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     elif document.get("command") == "annotate" and "seqmtl_version" in document:
         _ANNOTATED("", document)
         _add_introns(contents, path, document)
+        _SCANS("", document)
+        contents.scans[name] = document
     elif document.get("command") == "scan" and "seqmtl_version" in document:
         _SCANS("", document)
         contents.scans[name] = document
