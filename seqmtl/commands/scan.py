@@ -159,6 +159,7 @@ class Scan(_options.Relatives, _options.Threads):
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
         """Return the output of every organism to scan for."""
         from seqmtl.files.names import safe_names
+        from seqmtl.files.pipes import is_read_once
         from seqmtl.scanning.writers.formats import inserted
 
         if self.organism is None and len(tasks) > 1:
@@ -170,7 +171,7 @@ class Scan(_options.Relatives, _options.Threads):
             return {self.organism or tasks[0]: self.output}
         if self.output == "-":
             raise UsageError("--organism all writes one file per organism; name an output file")
-        if self.genome == "-":
+        if is_read_once(self.genome):
             raise UsageError("--organism all reads the genome once per organism; give it as a file")
         return {name: inserted(self.output, safe) for name, safe in safe_names(tasks).items()}
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from seqmtl._progress import ScanProgress
 from seqmtl.exceptions import UsageError
+from seqmtl.files.pipes import is_read_once
 from seqmtl.io.genome import contig_lengths, read_contigs
 from seqmtl.scanning.blocks import Finder
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
@@ -134,15 +135,15 @@ class ScanPlan:
         Raises
         ------
         UsageError
-            If they are needed, and the genome comes from standard input.
+            If they are needed, and the genome comes from standard input or a pipe.
         """
         needing = [*(["bigwig"] if self.file_format in ("bigwig", "all") else []), *options]
-        if self.genome == "-" and needing:
+        if is_read_once(self.genome) and needing:
             raise UsageError(
-                f"{needing[0]} reads the genome twice, so the genome cannot come from standard "
-                "input; give it as a file"
+                f"{needing[0]} reads the genome twice, so it cannot come from standard input "
+                "or a pipe; give it as a file"
             )
-        is_needed = needing or (self.file_format == "gff3" and self.genome != "-")
+        is_needed = needing or (self.file_format == "gff3" and not is_read_once(self.genome))
         return contig_lengths(self.genome) if is_needed else None
 
     def run(

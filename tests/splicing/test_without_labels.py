@@ -74,7 +74,7 @@ def test_like_an_organism_of_the_model_is_a_relative(scan):
         ("--organism b --like a", None, "organism 'b' is in the model already"),
         ("--like zzz", None, "'zzz' is neither an organism of the model"),
         ("--like auto --tree '(a:1,b:1);'", None, "--like auto uses no tree"),
-        ("--like auto", "-", "cannot come from standard input; give it as a file"),
+        ("--like auto", "-", "cannot come from standard input or a pipe; give it as a file"),
         ("--like auto --organism all", None, "--like places one organism"),
         ("--like auto", "nowhere.fa", "nowhere.fa: No such file"),
     ],
