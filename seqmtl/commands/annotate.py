@@ -84,7 +84,7 @@ class Annotate(_options.Threads):
         del base  # it is large
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        sites = output_paths(self._path(_SITES), "all", "both", signals)
+        sites = output_paths(self._path(_SITES), "all", True, signals)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
         is_new = not os.path.exists(self.output)
         make_folder(self.output)

@@ -56,7 +56,6 @@ class SiteModel(Protocol):
         organism: str,
         file_format: str,
         *,
-        strands: str,
         filters: SiteFilters,
         introns: float | None,
     ) -> Finder:
@@ -66,8 +65,6 @@ class SiteModel(Protocol):
         ----------
         organism, file_format : str
             The organism, and the format of its sites.
-        strands : {"both", "+", "-"}
-            Strands to report.
         filters : SiteFilters
             Which sites to report.
         introns : float, optional
@@ -89,18 +86,12 @@ class ScanPlan:
         Output by organism.
     file_format : str
         One of :data:`seqmtl.scanning.writers.formats.FORMATS`.
-    strands : {"both", "+", "-"}
-        Strands to scan.
-    track_value : {"score", "probability"}, optional
-        Values of tracks. Default: probabilities, if they are calibrated.
     """
 
     model: SiteModel
     genome: str
     outputs: dict[str, str]
     file_format: str
-    strands: str = "both"
-    track_value: str | None = None
 
     @property
     def writes_introns(self) -> bool:
@@ -110,7 +101,9 @@ class ScanPlan:
     def files(self, organism: str) -> list[str]:
         """Return the files to write for an organism."""
         signals = self.model.signals(organism, self.file_format)
-        return output_paths(self.outputs[organism], self.file_format, self.strands, signals)
+        return output_paths(
+            self.outputs[organism], self.file_format, self.model.is_stranded, signals
+        )
 
     def check(self) -> None:
         """Check that the model has the organisms, and that outputs can hold the format.
@@ -170,12 +163,11 @@ class ScanPlan:
         finder = self.model.finder(
             organism,
             self.file_format,
-            strands=self.strands,
             filters=filters,
             introns=introns,
         )
         is_calibrated = self.model.is_calibrated(organism)
-        value = self.track_value or ("probability" if is_calibrated else "score")
+        value = "probability" if is_calibrated else "score"
         has_scores_alone = self.file_format in ("bigwig", "bedgraph") and value == "score"
         if not has_scores_alone or filters.min_probability is not None:
             self.model.warn_if_uncalibrated(organism)
@@ -184,7 +176,6 @@ class ScanPlan:
         contigs = read_contigs(
             self.genome,
             only=filters.scanned,
-            keep_case=filters.skip_lower,
             on_read=progress.read,
         )
         try:

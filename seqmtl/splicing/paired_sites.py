@@ -105,16 +105,13 @@ class PairedSites:
         organism: str,
         file_format: str,
         *,
-        strands: str,
         filters: SiteFilters,
         introns: float | None = None,
     ) -> PairedFinder:
         """Return the finder of the sites of an organism, which is first added if it is new."""
         signals = self.signals(organism, file_format)
         model = self._with_new(organism) if self._is_new(organism) else self.model
-        return PairedFinder(
-            model, organism, strands=strands, filters=filters, introns=introns, signals=signals
-        )
+        return PairedFinder(model, organism, filters=filters, introns=introns, signals=signals)
 
     def _is_new(self, organism: str) -> bool:
         return self.new_organism is not None and not is_known(organism, self.tasks)
