@@ -16,8 +16,15 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, U
 _ALIKE = 0.6  # least similarity of two spellings
 #: What to do instead of options that there were.
 _REMOVED = {
+    "--alignment": "seqmtl similarity takes --source alignment=FASTA",
+    "--distances": "seqmtl similarity takes --source distances=TSV",
+    "--graph": "seqmtl similarity takes --source graph=FILE",
+    "--groups": "seqmtl similarity takes --source groups=TSV",
+    "--product": "seqmtl similarity takes --source table=TSV, once for each table",
+    "--scales": "seqmtl similarity takes --similarity smooth:SCALE,...",
     "--softmask": "case is ignored; remove sites in repeats by their BED, such as with bedtools",
     "--strand": "both strands are written, with the strand in a column",
+    "--taxonomy": "seqmtl similarity takes --source taxonomy=FOLDER",
     "--track-value": "tracks have probabilities if the model is calibrated, else scores",
 }
 

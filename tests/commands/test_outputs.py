@@ -99,7 +99,7 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ),
         ("adapt m.seqmtl few.tsv --organism bee --like ape -o {}", "few.tsv"),
         ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
-        ("similarity --taxonomy dump --organisms ape,man -o {}", "dump/names.dmp"),
+        ("similarity --source taxonomy=dump --organisms ape,man -o {}", "dump/names.dmp"),
         ("compare windows.tsv.gz --methods union --json {}", "windows.tsv.gz"),
         # what is written or removed beside an output, and what is read beside an input
         (
