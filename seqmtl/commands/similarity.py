@@ -173,8 +173,8 @@ sources:
   groups=TSV         lines of organism or group, its group, optional weight
   table=TSV          table of the parts of names such as human_CTCF; several are multiplied
 
-{MANUAL} smooth:S,... sets the scales (default: 1/4, 1, 4 times the
-median distance)."""
+{MANUAL}
+smooth:S,... has these scales (default: 1/4, 1, 4 times the median distance)."""
 
 
 def _show(request: Similarity, kernel: TaskKernel) -> str:
