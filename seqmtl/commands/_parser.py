@@ -17,10 +17,12 @@ _ALIKE = 0.6  # least similarity of two spellings
 #: What to do instead of options that there were.
 _REMOVED = {
     "--alignment": "seqmtl similarity takes --source alignment=FASTA",
+    "--background": "seqmtl.explanation.poim in Python takes frequencies of letters",
     "--distances": "seqmtl similarity takes --source distances=TSV",
     "--graph": "seqmtl similarity takes --source graph=FILE",
     "--groups": "seqmtl similarity takes --source groups=TSV",
     "--product": "seqmtl similarity takes --source table=TSV, once for each table",
+    "--reference": "seqmtl.explanation.differential in Python compares two organisms",
     "--scales": "seqmtl similarity takes --similarity smooth:SCALE,...",
     "--softmask": "case is ignored; remove sites in repeats by their BED, such as with bedtools",
     "--strand": "both strands are written, with the strand in a column",

@@ -41,7 +41,7 @@ FORMAT_VERSIONS = (5, 6, 7, 8, 9, 10, 11, 12)
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",
     "kernels": "use it in Python (seqmtl.load_model)",
-    "pairs": "evaluate, scan, variants, explain and info take it",
+    "pairs": "evaluate, scan, variants and info take it",
 }
 
 

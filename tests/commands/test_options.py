@@ -112,7 +112,6 @@ _SITES = "--genome a={fasta} --sites a={bed}"
             "--contig-ends is for --genome and --sites; leave it out",
         ),
         (f"explain {{kmers}} {_SITES} --split train -o {{out}}", "--split is for models of sites"),
-        (f"explain {{pair}} {_SITES} --top 3 -o {{out}}", "--top is not for a model of seqmtl"),
         ("adapt {single} --organism c --split test -o {out}", "--split is for windows; give DATA"),
         ("adapt {single} --organism c --seed 3 -o {out}", "--seed is for windows; give DATA"),
         ("adapt {single} --organism c --decoys 3 -o {out}", "--decoys is for windows; give DATA"),

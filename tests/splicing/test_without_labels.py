@@ -116,13 +116,6 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
     introns = _introns(tmp_path / "c.bed")
     assert len(introns) > 150
-    contig, start, _, _, _, strand, *_ = introns[0].split("\t")
-    (tmp_path / "one.bed").write_text(f"{contig}\t{start}\t{int(start) + 2}\tx\t1\t{strand}\n")
-    options = f"--genome c={_genome(new)} --sites c={tmp_path}/one.bed -o {tmp_path}/explained"
-    seqmtl(f"explain {model} {options}")
-    rows = (tmp_path / "explained/sites.tsv").read_text().splitlines()
-    assert len(rows) == 2
-    assert rows[1].startswith("c\t" + contig)
 
 
 def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
