@@ -10,20 +10,9 @@ import sys
 import pytest
 
 from seqmtl._progress import _Progress
-from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.loading import load_model
 from seqmtl.splicing.self_training import SelfTraining
 from tests.crashes import files_of
-
-_EARLIER_NAMES = {
-    "sure": "n_p90",
-    "kept": "retained",
-    "backwards": "reversed_rate",
-    "middle": "median",
-    "moved": "weight_change",
-    "doubts": "warnings",
-    "known": "n_known",
-}
 
 
 def _genome(new):
@@ -103,14 +92,6 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
     assert (tmp_path / "rounds.svg").stat().st_size > 1000
     assert load_model(model).training["unlabelled"]["c"]["rounds"] == rounds
-    header, arrays = read_arrays(model)  # of an earlier version, with other names
-    facts = json.dumps(header["training"]["unlabelled"])
-    for earlier, name in _EARLIER_NAMES.items():
-        assert f'"{name}": ' in facts
-        facts = facts.replace(f'"{name}": ', f'"{earlier}": ')
-    header["training"]["unlabelled"] = json.loads(facts)
-    write_arrays(tmp_path / "earlier.seqmtl", header, arrays)
-    assert load_model(tmp_path / "earlier.seqmtl").training == load_model(model).training
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
