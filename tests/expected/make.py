@@ -165,7 +165,7 @@ def _keys(value: Any) -> Any:
 def simulate_signals() -> Outputs:
     """Simulate a little of every signal."""
     outputs = {}
-    for signal in ("acceptor", "donor", "tss"):
+    for signal in ("acceptor", "donor"):
         run(
             f"simulate -q -o {signal} --seed 3 --signal {signal} --windows 40 --window 60 "
             "--chromosomes 2 --chromosome-length 30000"
