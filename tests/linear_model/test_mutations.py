@@ -17,8 +17,6 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.loading import load_model
-from seqmtl.reporting.contents import Signal
-from seqmtl.reporting.signal_sections import training
 from tests.linear_model.cases import motif_windows
 from tests.mutations import mutations, read, use, write
 
@@ -178,20 +176,3 @@ def test_unknown_keys_are_kept_but_not_those_of_another_format(calibrated, tmp_p
     later = _edited(calibrated, tmp_path / "later", {"format_version": 10**30})
     with pytest.raises(ModelFileError, match=r"has model format 10{30}, .*; train again, or"):
         load_model(later)
-
-
-def test_figures_of_the_report_take_what_is_accepted(calibrated, tmp_path):
-    changed, n_drawn = tmp_path / "changed.seqmtl", 0
-    wanted = ("training.history", "training.settings")
-    for name, content in mutations(calibrated.read_bytes(), seed=2):
-        if not name.startswith(wanted):
-            continue
-        changed.write_bytes(content)
-        try:
-            model = load_model(changed)
-        except ModelFileError:
-            continue
-        n_drawn += 1
-        if n_drawn % 12 == 0:
-            training(Signal("signal", models={"model": model}, files={"model": "model.seqmtl"}))
-    assert n_drawn >= 12
