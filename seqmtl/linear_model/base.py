@@ -294,7 +294,7 @@ class Model:
         ------
         ValueError
             If a kernel is a Python function, which cannot be saved, or the model has no training
-            summary, or one that no estimator makes.
+            summary.
         SeqmtlError
             If the file cannot be written.
         """
