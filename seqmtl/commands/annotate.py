@@ -16,6 +16,7 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, write_json
 
 if TYPE_CHECKING:
+    from seqmtl.linear_model.base import Model
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -157,23 +158,23 @@ class Annotate(_options.Threads):
         from seqmtl.commands.adapt import Adapt
         from seqmtl.splicing.model import PairedModel
 
-        path, name = self._path(_ADAPTED), task.name
-        if not task.is_new:
-            logger.info("the model already has %s and is used unchanged", name)
-            PairedModel.load(self.model).save(path)
-        else:
-            Adapt(
+        path = self._path(_ADAPTED)
+        if task.is_new:
+            model: Model = Adapt(
                 model=self.model,
-                genome=((name, self.genome),),
-                organism=name,
+                genome=((task.name, self.genome),),
+                organism=task.name,
                 like=task.like,
                 tree=self.tree,
                 output=path,
                 introns=self.introns,
                 consensus=self.consensus,
             ).run()
-        model = PairedModel.load(path)
-        name = model.match(name)
+        else:
+            logger.info("the model already has %s and is used unchanged", task.name)
+            model = PairedModel.load(self.model)
+            model.save(path)
+        name = model.match(task.name)
         return name, model.training.get("unlabelled", {}).get(name, {})
 
     def _scan(self, name: str) -> Document:
