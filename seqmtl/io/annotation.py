@@ -103,9 +103,10 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     transcripts, each as a transcript of its own. Overlapping coding sequences of a transcript with
     different IDs are alternatives.
 
-    Rows of one ID on two contigs or strands, or far apart, are several transcripts, and so are
-    overlapping ones that have a row of the transcript each, or whose exons contradict each other;
-    a warning says so.
+    Rows of one ID on two contigs or strands are several transcripts, and so are those inside rows
+    of the transcript that lie apart; a warning says so. If other rows cannot be of one transcript,
+    as an exon covers an intron or is more than 7 million bases away, the ID is left out, with a
+    warning.
 
     Some transcripts are left out and listed: those without a strand, those that the annotation
     calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
