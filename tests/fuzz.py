@@ -53,7 +53,7 @@ _VARIANTS = "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.
 _ADAPT = "adapt m.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"
 _EVALUATE = "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"
 _CALIBRATE = "calibrate m.seqmtl d --split test -o out/m.seqmtl"
-_TAXONOMY = "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv"
+_TAXONOMY = "similarity --source taxonomy=dump --organisms ape,man,fly -o out/K.tsv"
 _REFERENCE = "--reference g.fa --organism man"
 _PREDICT = "predict m.seqmtl w.tsv --split all -o out/s.tsv"
 CASES = [
@@ -89,10 +89,10 @@ CASES = [
     Case("Newick", "t.nwk", "similarity --tree t.nwk -o out/K.tsv"),
     Case("Newick", "t.nwk", f"{_ADAPT} --tree t.nwk --like ape"),
     Case("Nexus", "t.nex", "similarity --tree t.nex --similarity hierarchical -o out/K.tsv"),
-    Case("distances", "D.tsv", "similarity --distances D.tsv -o out/K.tsv"),
-    Case("alignment", "aln.fa", "similarity --alignment aln.fa -o out/K.tsv"),
-    Case("graph", "g.tsv", "similarity --graph g.tsv -o out/K.tsv"),
-    Case("groups", "groups.tsv", "similarity --groups groups.tsv -o out/K.tsv"),
+    Case("distances", "D.tsv", "similarity --source distances=D.tsv -o out/K.tsv"),
+    Case("alignment", "aln.fa", "similarity --source alignment=aln.fa -o out/K.tsv"),
+    Case("graph", "g.tsv", "similarity --source graph=g.tsv -o out/K.tsv"),
+    Case("groups", "groups.tsv", "similarity --source groups=groups.tsv -o out/K.tsv"),
     Case("task kernel", "K.tsv", "similarity --similarity K.tsv -o out/K.tsv"),
     Case("taxonomy", "dump/nodes.dmp", _TAXONOMY),
     Case("taxonomy", "dump/names.dmp", _TAXONOMY),

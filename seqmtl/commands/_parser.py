@@ -14,6 +14,21 @@ from seqmtl.commands._request import Option, options_of
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, UsageError
 
 _ALIKE = 0.6  # least similarity of two spellings
+#: What to do instead of options that there were.
+_REMOVED = {
+    "--alignment": "seqmtl similarity takes --source alignment=FASTA",
+    "--background": "seqmtl.explanation.poim in Python takes frequencies of letters",
+    "--distances": "seqmtl similarity takes --source distances=TSV",
+    "--graph": "seqmtl similarity takes --source graph=FILE",
+    "--groups": "seqmtl similarity takes --source groups=TSV",
+    "--product": "seqmtl similarity takes --source table=TSV, once for each table",
+    "--reference": "seqmtl.explanation.differential in Python compares two organisms",
+    "--scales": "seqmtl similarity takes --similarity smooth:SCALE,...",
+    "--softmask": "case is ignored; remove sites in repeats by their BED, such as with bedtools",
+    "--strand": "both strands are written, with the strand in a column",
+    "--taxonomy": "seqmtl similarity takes --source taxonomy=FOLDER",
+    "--track-value": "tracks have probabilities if the model is calibrated, else scores",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -117,7 +132,8 @@ def check_flags(arguments: Iterable[str], flags: Iterable[str]) -> None:
     for argument in takewhile(lambda argument: argument != "--", arguments):
         name = argument.partition("=")[0]
         if name.startswith("--") and name not in long:
-            raise UsageError(f"there is no option {name}{did_you_mean(name, long)}")
+            instead = f"; {_REMOVED[name]}" if name in _REMOVED else did_you_mean(name, long)
+            raise UsageError(f"there is no option {name}{instead}")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

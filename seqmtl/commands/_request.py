@@ -22,7 +22,7 @@ from seqmtl._checks import check_choice
 from seqmtl._surroundings import usual_floats
 from seqmtl.commands._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl.exceptions import UsageError
-from seqmtl.files.pipes import buffered_pipes
+from seqmtl.files.pipes import pipes_read_once
 from seqmtl.files.write import STDOUT
 
 #: What a class body assigns to a field; the type of the field is that of its annotation.
@@ -215,7 +215,7 @@ class Request:
 
     def __call__(self) -> object:
         """Do it with its threads; return the result."""
-        with buffered_pipes(), self.threads_in_use():
+        with pipes_read_once(), self.threads_in_use():
             return self.run()
 
     def threads_in_use(self) -> AbstractContextManager[None]:

@@ -74,8 +74,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         from seqmtl.splicing.model import PairedModel
 
         inputs = [*self.files, self.tree, self.introns]
-        outputs = [self.output, f"{self.output}.checkpoint", self.json, self.plot]
-        check_outputs(inputs, outputs, replaced=self.model)
+        check_outputs(inputs, [self.output, self.json, self.plot], replaced=self.model)
         model = load_site_model(self.model)
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
@@ -149,22 +148,13 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
     def _of_pairs(self, model: PairedModel) -> PairedModel:
         """Add an organism to a paired model by rounds of self-training on its genome.
 
-        Rounds are stored in MODEL.checkpoint until the model is written, and the same command goes
-        on after the last one.
-
         Raises
         ------
         UsageError
             If there are labels, there is not one genome of the organism, or the model has it.
         """
         from seqmtl._names import match_names
-        from seqmtl.splicing.checkpoint import RoundsFile
-        from seqmtl.splicing.new_organism import (
-            check_new,
-            contents_of,
-            log_warnings,
-            train_unlabelled,
-        )
+        from seqmtl.splicing.new_organism import check_new, log_warnings, train_unlabelled
 
         reason = (
             "is for models of seqmtl train: a model of seqmtl pair learns from the genome, and "
@@ -184,19 +174,11 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         started = time.perf_counter()
         like = self._relative(model.donor)
         check_new(model, name, like, self.tree, self.consensus)
-        problem = {
-            "organism": name,
-            "like": like,
-            "consensus": self.consensus,
-            **contents_of(self.model, genome, self.tree, self.introns),
-        }
-        stored = RoundsFile(f"{self.output}.checkpoint", problem)
         self_training = train_unlabelled(
-            model, name, genome, like, self.tree, self.introns, self.consensus, stored
+            model, name, genome, like, self.tree, self.introns, self.consensus
         )
         adapted = self_training.paired()
         adapted.save(self.output)
-        stored.remove()
         facts = adapted.training["unlabelled"][name]
         log_warnings(name, facts)
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})

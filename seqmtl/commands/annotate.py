@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,25 +13,17 @@ from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.write import check_outputs, make_folder, only_run_in, remove_file, write_json
+from seqmtl.files.write import check_outputs, make_folder, write_json
 
 if TYPE_CHECKING:
+    from seqmtl.linear_model.base import Model
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
 _MODEL = "starter:splice"
 _SITES = "sites"
-_SCAN = "scans/sites.json"  # written after what the scan found
-_SUMMARY, _FACTS = "summary.json", "model.json"
-_WRITTEN = (
-    _SUMMARY,
-    "model.seqmtl",
-    "model.seqmtl.checkpoint",
-    _FACTS,
-    "report.html",
-    _SCAN,
-)
+_SUMMARY, _ADAPTED, _PAGE = "summary.json", "model.seqmtl", "report.html"
 
 
 class _Task(NamedTuple):
@@ -67,14 +58,10 @@ class Annotate(_options.Threads):
     )
     introns: str | None = _options.known_introns()
     consensus: str | None = _options.donors()
-    force: bool = option(
-        "replace results of another organism or genome", default=False, affects_output=False
-    )
+    force: bool = option("replace the results in FOLDER", default=False, affects_output=False)
 
     def run(self) -> Document:
         """Adapt the model, scan the genome, and write the report.
-
-        Steps that an earlier run finished with the same files and options are not repeated.
 
         Returns
         -------
@@ -98,14 +85,19 @@ class Annotate(_options.Threads):
         del base  # it is large
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        sites = output_paths(self._path(_SITES), "all", "both", signals)
-        outputs = [*map(self._path, _WRITTEN), *sites]
-        with self._folder():
+        sites = output_paths(self._path(_SITES), "all", True, signals)
+        outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
+        is_new = not os.path.exists(self.output)
+        make_folder(self.output)
+        try:
             check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
-            inputs = self._inputs(task)
-            self._check_owner(inputs, outputs)
-            name, facts = self._adapt(task, inputs)
+            self._remove(outputs)
+            name, facts = self._adapt(task)
             return self._summarise(name, facts, self._scan(name))
+        finally:
+            if is_new:
+                with suppress(OSError):  # it is not empty
+                    os.rmdir(self.output)
 
     def _task(self, base: PairedModel) -> _Task:
         """Return what the organism is to a model: an organism of it, or a new one.
@@ -141,120 +133,60 @@ class Annotate(_options.Threads):
             )
         return _Task(task, self.like, is_new=False)
 
-    @contextmanager
-    def _folder(self) -> Iterator[None]:
-        """Make the folder of the results; if nothing was finished, leave it as it was."""
-        is_new = not os.path.exists(self.output)
-        make_folder(self._path("scans"))
-        try:
-            with only_run_in(self.output):
-                yield
-        finally:
-            parts = map(self._path, ("model.seqmtl", "model.seqmtl.checkpoint"))
-            if _document(self._path(_FACTS)).get("sha256") == "" and not any(
-                map(os.path.exists, parts)
-            ):
-                remove_file(self._path(_FACTS))
-            with suppress(OSError):  # they are not empty
-                os.rmdir(self._path("scans"))
-                if is_new:
-                    os.rmdir(self.output)
-
-    def _inputs(self, task: _Task) -> Document:
-        """Return what the model depends on."""
-        from seqmtl.splicing.new_organism import contents_of
-
-        return {
-            "organism": task.name,
-            "like": task.like,
-            "consensus": self.consensus,
-            **contents_of(self.model, self.genome, self.tree, self.introns),
-        }
-
-    def _check_owner(self, inputs: Document, outputs: list[str]) -> None:
-        """Check that files of the folder that are replaced are of this organism and genome.
+    def _remove(self, outputs: list[str]) -> None:
+        """Remove earlier results.
 
         Raises
         ------
         SeqmtlError
-            If they are not, without ``--force``.
+            If there are any, without ``--force``.
         """
         there = [path for path in outputs if os.path.exists(path)]
-        if self.force or not there:
-            return
-        stored, summary = _document(self._path(_FACTS)), _document(self._path(_SUMMARY))
-        of_model = stored.get("inputs", {})
-        if of_model:
-            is_same = all(of_model.get(key) == inputs[key] for key in ("organism", "genome"))
-            owner = of_model.get("organism")
-        else:
-            owner = summary.get("organism") if summary.get("command") == "annotate" else None
-            is_same = owner == inputs["organism"]
-        if not is_same:
-            what = f"results of {owner}" if owner else f"{there[0]}, which is not of annotate"
-            what += " from another genome" * (owner == inputs["organism"])
+        if there and not self.force:
             raise SeqmtlError(
-                f"{self.output} must be a new folder or one of {inputs['organism']}, but it has "
-                f"{what}; choose another folder, or --force to replace it"
+                f"{self.output} must have no files of the names of results, got {there[0]}; choose "
+                "another folder, or --force to replace them"
             )
+        for path in there:
+            os.unlink(path)
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapt(self, task: _Task, inputs: Document) -> tuple[str, Document]:
-        """Make the paired model with the organism if need be; return its name and the rounds."""
+    def _adapt(self, task: _Task) -> tuple[str, Document]:
+        """Make the paired model with the organism; return its name and the rounds."""
         from seqmtl.commands.adapt import Adapt
-        from seqmtl.files.streams import sha256_of
         from seqmtl.splicing.model import PairedModel
 
-        path, facts = self._path("model.seqmtl"), self._path(_FACTS)
-        stored, name = _document(facts), task.name
-        try:
-            is_there = stored["inputs"] == inputs and stored["sha256"] == sha256_of(path)
-        except (OSError, KeyError):
-            is_there = False
-        if not is_there:
-            remove_file(self._path(_SCAN))
-            contents: Document = {"schema_version": 1, "inputs": inputs, "sha256": ""}
-            write_json(facts, contents)  # whose the folder is, if this run is killed
-            if not task.is_new:
-                logger.info("the model already has %s and is used unchanged", name)
-                PairedModel.load(self.model).save(path)
-            else:
-                Adapt(
-                    model=self.model,
-                    genome=((name, self.genome),),
-                    organism=name,
-                    like=task.like,
-                    tree=self.tree,
-                    output=path,
-                    introns=self.introns,
-                    consensus=self.consensus,
-                ).run()
-            write_json(facts, {**contents, "sha256": sha256_of(path)})
+        path = self._path(_ADAPTED)
+        if task.is_new:
+            model: Model = Adapt(
+                model=self.model,
+                genome=((task.name, self.genome),),
+                organism=task.name,
+                like=task.like,
+                tree=self.tree,
+                output=path,
+                introns=self.introns,
+                consensus=self.consensus,
+            ).run()
         else:
-            logger.info("%s: exists for the same inputs and options, not repeated", path)
-        model = PairedModel.load(path)
-        name = model.match(name)
+            logger.info("the model already has %s and is used unchanged", task.name)
+            model = PairedModel.load(self.model)
+            model.save(path)
+        name = model.match(task.name)
         return name, model.training.get("unlabelled", {}).get(name, {})
 
     def _scan(self, name: str) -> Document:
-        """Return the entry of the scan in its summary; the genome is scanned if need be."""
+        """Scan the genome; return the entry of the scan in its summary."""
         from seqmtl.commands.scan import Scan
 
-        try:
-            entry = _document(self._path(_SCAN))["scans"][0]
-            if all(map(os.path.isfile, entry["files"])):
-                return dict(entry)
-        except (LookupError, TypeError):
-            pass  # no whole scan is there: it is made, or made again
         scan = Scan(
-            model=self._path("model.seqmtl"),
+            model=self._path(_ADAPTED),
             genome=self.genome,
             organism=name,
             output=self._path(_SITES),
             format="all",
-            json=self._path(_SCAN),
         )
         return scan.run()[0]
 
@@ -279,21 +211,11 @@ class Annotate(_options.Threads):
         write_json(self._path(_SUMMARY), summary)
         Report(
             folder=self.output,
-            output=self._path("report.html"),
+            output=self._path(_PAGE),
             title=f"Introns of {name}",
             command_line=self.command,
         ).run()
         return summary
-
-
-def _document(path: str) -> Document:
-    """Return a document of the folder, an empty one if it is damaged or not there."""
-    from seqmtl.files.streams import read_json
-
-    with suppress(OSError, ValueError):
-        content = read_json(path)
-        return content if isinstance(content, dict) else {}
-    return {}
 
 
 _TEXT = """\
@@ -316,9 +238,7 @@ The precision at probability 0.9 or more that was measured in held-out organisms
 info starter:splice, and that of the clade of your organism, if it was, is in the messages and the
 report. If introns are known from reads, proteins or a few genes, give them with --introns. The name
 of the file is only a label: an organism of the model, whose genome it has seen, is scored without
-adapting if --organism says that the genome is its own. After an interruption, repeat the command:
-finished steps and rounds with the same files and options are not repeated; a round that was not
-finished is."""
+adapting if --organism says that the genome is its own."""
 
 COMMAND = Command(
     Annotate,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
-from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
+from seqmtl.exceptions import UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
-    from seqmtl.comparison import Comparison, FinishedRuns, Result
+    from seqmtl.comparison import Comparison, Result
 
 logger = logging.getLogger("seqmtl")
 
@@ -84,10 +84,9 @@ class Compare(_options.ExampleInput, _options.Relations, _options.Threads):
             The results, as ``json`` has them, see :func:`seqmtl.comparison.results.make_document`.
         """
         inputs = [*self.files, self.tree, self.similarity]
-        check_outputs(inputs, [self.json, f"{self.json}.partial", self.plot])
+        check_outputs(inputs, [self.json, self.plot])
         with errors_about(self.source.name):
             comparison = _comparison(self)
-        from seqmtl.comparison import FinishedRuns
         from seqmtl.comparison.protocol import count_split, drawn_parts
         from seqmtl.comparison.results import make_document
 
@@ -99,58 +98,40 @@ class Compare(_options.ExampleInput, _options.Relations, _options.Threads):
                 "splits would be the same run: running one, with bootstrap intervals "
                 "(--train-size draws training windows)"
             )
-        digest = comparison.fingerprint()
-        partial = FinishedRuns(f"{self.json}.partial", digest)
-        results = self._results(comparison, partial, n_splits)
+        results = self._results(comparison, n_splits)
         settings = {"command": "compare", **self.fingerprint(), "splits": n_splits}
         sizes = count_split(comparison.windows, comparison.draw(0))
-        document = make_document(results, settings, sizes, digest, drawn)
+        document = make_document(results, settings, sizes, drawn)
         self._write(document)
-        partial.remove()
         unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
         if unfinished:
             tol = comparison.settings.tol
             logger.warning("not converged to the tolerance %g: %s", tol, ", ".join(unfinished))
         return document
 
-    def _results(
-        self, comparison: Comparison, partial: FinishedRuns, n_splits: int
-    ) -> list[Result]:
-        """Return the results of all runs; those that are stored are not repeated."""
+    def _results(self, comparison: Comparison, n_splits: int) -> list[Result]:
+        """Return the results of all runs."""
         from seqmtl._progress import JobProgress
         from seqmtl._threads import n_threads, use_threads
         from seqmtl.comparison import run_comparison
-        from seqmtl.comparison.results import read_results
 
         jobs = [(split, method) for split in range(n_splits) for method in self.methods]
-        finished = [*read_results(self.json, partial.fingerprint), *partial.load()]
-        done = {(run.split, run.method) for run in finished}
-        if others := done.difference(jobs):
-            split, method = max(others)
-            raise SeqmtlError(
-                f"{self.json} has {len(others)} finished runs that are not asked for, such as "
-                f"{method} on split {split}, and would be lost; ask for these, too, or name "
-                "another --json"
-            )
-        todo = [method for split, method in jobs if (split, method) not in done]
-        if done:
-            logger.info("%d of %d runs are already finished", len(done), len(jobs))
         n_at_once = min(n_threads(), comparison.max_parallel())
-        n_workers = max(1, min(n_at_once, len(todo)))
+        n_workers = min(n_at_once, len(jobs))
         logger.info(
             "starting %d runs (%d splits, %s), %d at a time",
-            len(todo),
+            len(jobs),
             n_splits,
             ", ".join(self.methods),
             n_workers,
         )
-        progress = JobProgress(todo, n_workers)
+        progress = JobProgress([method for _, method in jobs], n_workers)
 
         def show(result: Result, seconds: float) -> None:
             progress(f"split {result.split}", result.method, seconds)
 
         with use_threads(n_at_once):
-            return run_comparison(comparison, jobs, partial, finished=finished, on_result=show)
+            return run_comparison(comparison, jobs, show)
 
     def _write(self, document: Document) -> None:
         """Write the document and the figure, each atomically."""
@@ -206,10 +187,7 @@ methods:
   mtl                similarity of the organisms, from --tree or --similarity
   mkl                learned weights of the clades of the tree; one cost for all organisms
   default            what seqmtl train does by default
-  unseen             each organism predicted by the default model of the others
-
-Repeat the same command to resume an interrupted run. If you then ask for more splits or methods,
-the finished ones are reused from comparison.json."""
+  unseen             each organism predicted by the default model of the others"""
 
 
 def _show(_: Compare, document: Document) -> str:

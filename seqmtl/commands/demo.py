@@ -51,7 +51,7 @@ _STEPS = {
     ),
     "the new genome, without labels": (
         f"annotate {{0}}/genomes/{_NEW}.fa --like {_RELATIVE} --model {{0}}/pair.seqmtl "
-        f"-o {{0}}/{_NEW}",
+        f"-o {{0}}/{_NEW} --force",
     ),
     "accuracy": (
         "evaluate {0}/pair.seqmtl {0}/donors {0}/acceptors --json {0}/pair.json",

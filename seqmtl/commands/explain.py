@@ -16,16 +16,14 @@ from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.sequences import Windows
-    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
-_SUMMARY, _SITES, _KIND = "summary.json", "sites.tsv", "seqmtl explain"
+_SUMMARY, _KIND = "summary.json", "seqmtl explain"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +34,8 @@ class Explain(_options.SitesInput, _options.Threads):
     data: tuple[str, ...] = _options.window_data("windows to explain", is_required=False)
     output: str = required("-o", "folder to write", metavar="DIR", affects_output=False)
     organism: str = option("organisms to explain", metavar="NAME,...", default="all")
-    reference: str | None = option(
-        "organism to compare with (default: the mean of all; of two, the second)",
-        metavar="NAME",
-    )
     max_order: int = option(
         "longest oligomers, up to 10", metavar="K", kind=_kinds.up_to(10), default=6
-    )
-    background: str = option(
-        "letter frequencies: uniform, those of DATA, or four probabilities",
-        metavar="uniform|data|A,C,G,T",
-        default="uniform",
     )
     top: int = option("oligomers to list per order, and k-mers per region", default=100)
     n_windows: int = option(
@@ -74,17 +63,13 @@ class Explain(_options.SitesInput, _options.Threads):
 def _write_folder(request: Explain) -> Document:
     """Write the folder; return its summary."""
     from seqmtl.files.write import atomic_folder, write_json
-    from seqmtl.loading import load_site_model
-    from seqmtl.splicing.model import PairedModel
+    from seqmtl.linear_model.model import MultiTaskModel
 
     _check_folder(request)
     with atomic_folder(request.output, last=_SUMMARY) as folder:
-        model = load_site_model(request.model)
-        if isinstance(model, PairedModel):
-            facts = _explain_sites(model, request, folder)
-        else:
-            with errors_about(request.source_of(None).name or None):
-                facts = _explain_organisms(model, request, folder)
+        model = MultiTaskModel.load(request.model)
+        with errors_about(request.source_of(None).name or None):
+            facts = _explain_organisms(model, request, folder)
         about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
         summary = {"schema_version": 2, **about, **facts}
         write_json(folder / _SUMMARY, summary)
@@ -115,7 +100,7 @@ def _check_folder(request: Explain) -> None:
             )
     if os.path.isdir(request.output):
         of_organisms = (name for name in os.listdir(request.output) if name.startswith(PREFIXES))
-        names = (_SUMMARY, _SITES, *TABLES, *of_organisms)
+        names = (_SUMMARY, *TABLES, *of_organisms)
         outputs = [os.path.join(request.output, name) for name in names]
         check_outputs([request.model, *request.files], outputs)
 
@@ -125,27 +110,18 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     from seqmtl.explanation.folder import ExplanationFolder, file_stems
 
     if model.is_sliding:
-        request.refuse(
-            ("reference", "max_order", "background"),
-            "is for models of sites; this one has none, leave it out",
-        )
+        request.refuse(("max_order",), "is for models of sites; this one has none, leave it out")
     elif model.can_scan:
         model.site.require_known()
     organisms = _organisms(request.organism, model)
-    reference = None
-    if request.reference is not None:
-        reference, *others = _organisms(request.reference, model)
-        if others:
-            raise UsageError(f"must name one organism, got {request.reference!r}", "reference")
     windows = _windows(request, model, organisms)
-    backgrounds = _backgrounds(request.background, organisms, windows)
     work = ExplanationFolder(model, folder, request.max_order, request.top)
     for number, organism in enumerate(organisms, 1):
         started = time.perf_counter()
         if model.has_sliding:
             work.kmers(organism, windows.get(organism))
         if not model.is_sliding:
-            work.importance(organism, backgrounds[organism], reference)
+            work.importance(organism)
         if organism in windows:
             work.windows(organism, windows[organism], request.n_windows)
         seconds = time.perf_counter() - started
@@ -160,28 +136,9 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
             "max_order": request.max_order,
             "top": request.top,
             "n_windows": request.n_windows,
-            "reference": reference,
-            "background": backgrounds,
         },
         "files": [*work.finish(), _SUMMARY],
     }
-
-
-def _explain_sites(model: PairedModel, request: Explain, folder: Path) -> Document:
-    """Write the contributions to the probabilities of sites."""
-    from seqmtl.files.write import write_lines
-    from seqmtl.splicing.site_table import COLUMNS, explained_sites
-
-    if request.data or not (request.genome and request.sites):
-        raise UsageError(
-            "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
-            "DATA"
-        )
-    of_windows = "organism reference max_order background top n_windows split contig_ends".split()
-    request.refuse(of_windows, "is not for a model of seqmtl pair; leave it out")
-    rows = [COLUMNS, *explained_sites(model, request.genome_sites.by_organism())]
-    write_lines(folder / _SITES, ["\t".join(row) + "\n" for row in rows])
-    return {"n_sites": len(rows) - 1, "files": [_SITES, _SUMMARY]}
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
@@ -217,42 +174,18 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
     return windows_by_organism(windows, organisms)
 
 
-def _backgrounds(
-    text: str, organisms: list[str], windows: dict[str, Windows]
-) -> dict[str, list[float]]:
-    """Return the probabilities of A, C, G and T for every organism."""
-    from seqmtl.explanation.poim import UNIFORM, check_background, letter_frequencies
-
-    if text == "data":
-        if missing := [name for name in organisms if name not in windows]:
-            raise UsageError(
-                f"--background data needs windows of {', '.join(missing)}; give DATA with them"
-            )
-        return {name: letter_frequencies(windows[name]) for name in organisms}
-    letters: Sequence[float] = UNIFORM
-    if text != "uniform":
-        try:
-            letters = [float(part) for part in text.split(",")]
-        except ValueError:
-            raise UsageError(
-                "must be uniform, data, or four probabilities such as 0.3,0.2,0.2,0.3, got "
-                f"{text!r}",
-                "background",
-            ) from None
-    return dict.fromkeys(organisms, check_background(letters).tolist())
-
-
 _TEXT = """\
   seqmtl explain splice.seqmtl -o explained
-  seqmtl explain splice.seqmtl --organism c_elegans --reference h_sapiens --max-order 8 -o worm
-  seqmtl explain splice.seqmtl windows.tsv.gz --background data -o explained
-  seqmtl explain pair.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o explained
+  seqmtl explain splice.seqmtl --organism c_elegans --max-order 8 -o worm
+  seqmtl explain splice.seqmtl windows.tsv.gz -o explained
+  seqmtl explain splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o explained
 
 Positions are relative to the first base of the site (position 0). Importances are in units of the
 score. Files in DIR:
   logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
   poim_ORGANISM.png, .svg, .tsv            importance by order and position; top oligomers
-  poim_difference_A_B.png, .svg            the same for the difference between two organisms
+  poim_difference_A_mean.png, .svg         the same less the mean of all organisms, or of two
+                                           organisms less the second
   position_importance.tsv                  the most important oligomer per order and position
   kmers.tsv                                k-mers up- and downstream of the site, with their mean
                                            importance over these positions
@@ -270,13 +203,7 @@ For features that need no positions (spectrum, gapped), top_kmers.tsv and kmers_
 the k-mers with the largest and the smallest weights, with dots for gaps, and the number of windows
 of DATA with them; motifs_ORGANISM.png aligns those above 0. In contributions.tsv the term of such a
 k-mer is shared by its occurrences and their letters. Without a site, positions count from the first
-base of the window, and there are no POIMs.
-
-For a model of seqmtl pair, name sites of a genome. For each of them, sites.tsv has the log-odds
-without and with its partners, and the drop of the latter without each part of the evidence: the
-site itself, its best partner, intron lengths, the coding content on either side, and competing
-sites within 60 bases (this drop is mostly negative). Its most probable introns are written as
-START-END:PROBABILITY."""
+base of the window, and there are no POIMs."""
 
 
 COMMAND = Command(

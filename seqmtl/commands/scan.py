@@ -58,19 +58,9 @@ class Scan(_options.Relatives, _options.Threads):
         "organism to scan for, or all (default: the only one)",
         metavar="NAME",
     )
-    track_value: str | None = option(
-        "value in bedGraph and bigWig (default: probability if calibrated)",
-        choices=("score", "probability"),
-    )
     consensus: str | None = option(
         "letters of the sites, such as AG or GT,GC, or any (default: as in training)",
         metavar="LETTERS",
-        group=_WHICH,
-    )
-    strand: str = option(
-        "strands to scan",
-        choices=("both", "+", "-"),
-        default="both",
         group=_WHICH,
     )
     contigs: str | None = option(
@@ -78,12 +68,6 @@ class Scan(_options.Relatives, _options.Threads):
     )
     regions: str | None = option(
         "report only sites whose interval starts in a region", metavar="BED", group=_WHICH
-    )
-    softmask: str = option(
-        "ignore lower case, or skip sites that overlap it",
-        choices=("ignore", "skip"),
-        default="ignore",
-        group=_WHICH,
     )
     threshold: float | None = option(
         "minimum raw score", metavar="X", kind=_kinds.finite_float, group=_WHICH
@@ -149,16 +133,12 @@ class Scan(_options.Relatives, _options.Threads):
         for name, message in sites.unsupported(file_format).items():
             if getattr(self, name) is not None:
                 raise UsageError(message)
-        if not sites.is_stranded:
-            self.refuse(("strand",), "does not apply: k-mers of both strands give one score")
-        if file_format not in ("bigwig", "bedgraph", "all"):
-            self.refuse(("track_value",), "is for bigWig and bedGraph; leave it out")
-        strand = self.strand if sites.is_stranded else "+"
-        return ScanPlan(sites, self.genome, outputs, file_format, strand, self.track_value)
+        return ScanPlan(sites, self.genome, outputs, file_format)
 
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
         """Return the output of every organism to scan for."""
         from seqmtl.files.names import safe_names
+        from seqmtl.files.pipes import is_read_once
         from seqmtl.scanning.writers.formats import inserted
 
         if self.organism is None and len(tasks) > 1:
@@ -170,7 +150,7 @@ class Scan(_options.Relatives, _options.Threads):
             return {self.organism or tasks[0]: self.output}
         if self.output == "-":
             raise UsageError("--organism all writes one file per organism; name an output file")
-        if self.genome == "-":
+        if is_read_once(self.genome):
             raise UsageError("--organism all reads the genome once per organism; give it as a file")
         return {name: inserted(self.output, safe) for name, safe in safe_names(tasks).items()}
 
@@ -189,7 +169,6 @@ class Scan(_options.Relatives, _options.Threads):
         return SiteFilters(
             contigs=None if self.contigs is None else _contigs(self.contigs, lengths),
             regions=None if self.regions is None else read_regions(self.regions, lengths),
-            skip_lower=self.softmask == "skip",
             threshold=self.threshold,
             min_probability=None if file_format == "all" else self.min_probability,
             top=self.top,
@@ -296,8 +275,8 @@ _TEXT = """\
 
 formats, with their suffixes (text formats also .gz):
   bed, gff3, hints       .bed, .gff3 .gff, .hints: sites; hints are for AUGUSTUS
-  bedgraph, bigwig       .bedgraph .bg, .bw .bigwig: values; bigWig of both strands writes
-                         OUT.plus.bw and OUT.minus.bw
+  bedgraph, bigwig       .bedgraph .bg, .bw .bigwig: probabilities if calibrated, else
+                         scores; bigWig is OUT.plus.bw and OUT.minus.bw
   spsc                   .spsc .tsv: splice scores for minimap2 and miniprot
   introns                of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3
   all                    of such a model: OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw ...
@@ -323,7 +302,7 @@ OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --bou
 one file for spsc; the score is the log-odds of the probability. --format introns writes introns of
 at least --min-probability (default: 0.1), with the probabilities of the intron, its donor and its
 acceptor. Filters affect only what is written: the model uses all candidates. An intron is in a
-region if it starts there, and soft-masked if one of its sites is."""
+region if it starts there."""
 
 COMMAND = Command(Scan, "score every candidate site of a genome, both strands", _TEXT)
 

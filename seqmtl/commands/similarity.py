@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from seqmtl._checks import refuse
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function
@@ -19,7 +20,24 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups, --product"
+_SOURCES = ("taxonomy", "alignment", "distances", "graph", "groups", "table")
+_REPEATED = ("graph", "table")
+
+
+def source(value: object) -> tuple[str, str]:
+    """Take KIND=FILE, or the two of them."""
+    name, path = _kinds.name_and_path(value)
+    if name not in _SOURCES or not path:
+        refuse("", f"KIND=FILE, with a kind of {', '.join(_SOURCES)}", value)
+    return name, _kinds.text(path)
+
+
+def kind_or_table(value: object) -> str:
+    """Take a kind, of which smooth may have scales, or a table."""
+    name, _, numbers = _kinds.text(value).partition(":")
+    if name in SCALED and numbers:
+        _kinds.scales(numbers)
+    return _kinds.text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +55,7 @@ class Similarity(Request):
     similarity: str | None = option(
         "kind (see below) or table written by -o (default: depends on the source)",
         metavar="KIND|TSV",
+        kind=kind_or_table,
         long_help=MANUAL,
     )
     organisms: tuple[str, ...] | None = option(
@@ -49,30 +68,12 @@ class Similarity(Request):
     )
     plot: str | None = _options.figure("figure")
     tree: str | None = _options.tree_option()
-    taxonomy: str | None = _options.relation_option(
-        "NCBI taxonomy: folder with nodes.dmp and names.dmp", metavar="DIR"
-    )
-    alignment: str | None = _options.relation_option(
-        "aligned sequences, such as rRNA, named by organism", metavar="FASTA"
-    )
-    distances: str | None = _options.relation_option(
-        "distances: square table, or lines of a, b, distance", metavar="TSV"
-    )
-    graph: tuple[str, ...] = _options.relation_option(
-        "lines of a, b and an optional weight; may be repeated", metavar="FILE", is_repeated=True
-    )
-    groups: str | None = _options.relation_option(
-        "lines of organism or group, its group, optional weight", metavar="TSV"
-    )
-    product: tuple[str, ...] = _options.relation_option(
-        "tables to multiply, of the parts of names such as human_CTCF; to be repeated",
-        metavar="TSV",
+    source: tuple[tuple[str, str], ...] = _options.relation_option(
+        f"another source, see below: one of {', '.join(_SOURCES)}; graphs and tables may be "
+        "repeated",
+        metavar="KIND=FILE",
+        kind=source,
         is_repeated=True,
-    )
-    scales: tuple[float, ...] | None = _options.relation_option(
-        f"scales of {' and '.join(SCALED)} (default: 1/4, 1, 4 times the median distance)",
-        metavar="S,...",
-        kind=_kinds.scales,
     )
 
     def run(self) -> TaskKernel:
@@ -86,20 +87,22 @@ class Similarity(Request):
         from seqmtl.files.write import write_lines
         from seqmtl.relations.build import kernel_request
 
-        if self.product and self.similarity:
-            raise UsageError("--product names all tables; give it alone, without --similarity")
-        tables = (self.alignment, self.distances, self.groups, self.similarity)
-        inputs = [self.model, self.tree, self.taxonomy, *tables, *self.graph, *self.product]
+        name, _, scales = (self.similarity or "").partition(":")
+        of_source = {kind: [path for of, path in self.source if of == kind] for kind in _SOURCES}
+        for kind, paths in of_source.items():
+            if len(paths) > 1 and kind not in _REPEATED:
+                raise UsageError(f"--source {kind} must be given once, got {len(paths)}")
+        tables, graphs = of_source.pop("table"), of_source.pop("graph")
+        if tables and self.similarity:
+            raise UsageError("--source table=TSV names all tables; leave --similarity out")
+        inputs = [self.model, self.tree, self.similarity, *(path for _, path in self.source)]
         check_outputs(inputs, [self.output, self.plot])
         relation = kernel_request(
-            self.product or self.similarity,
-            scales=self.scales,
+            tables or (name if name in SCALED else self.similarity),
+            scales=_kinds.scales(scales) if name in SCALED and scales else None,
             tree=self.tree,
-            taxonomy=self.taxonomy,
-            alignment=self.alignment,
-            distances=self.distances,
-            graph=self.graph,
-            groups=self.groups,
+            graph=graphs,
+            **{kind: paths[0] for kind, paths in of_source.items() if paths},
         )
         kernel, others = self._of_model(relation) if self.model else (self._given(relation), None)
         if self.plot:
@@ -121,7 +124,7 @@ class Similarity(Request):
 
         if relation is None:
             raise UsageError(
-                f"give one of {_SOURCES}, or --similarity TSV or individual with --organisms"
+                "give --tree or --source, or --similarity TSV or individual with --organisms"
             )
         if relation.needs_organisms and self.organisms is None:
             raise UsageError(f"{relation.kind} does not list organisms; give --organisms")
@@ -156,13 +159,22 @@ class Similarity(Request):
 _TEXT = f"""\
   seqmtl similarity --tree metazoa --organisms human,mouse,c_elegans,fruit_fly
   seqmtl similarity --tree tree.nwk --similarity hierarchical -o K.tsv --plot K.png
-  seqmtl similarity --alignment rrna.fasta --scales 0.05,0.2 -o K.tsv
-  seqmtl similarity --graph a.tsv --graph b.tsv --similarity multigraph -o K.tsv
-  seqmtl similarity --product species.tsv --product factors.tsv -o K.tsv
+  seqmtl similarity --source alignment=rrna.fasta --similarity smooth:0.05,0.2 -o K.tsv
+  seqmtl similarity --source graph=a.tsv --source graph=b.tsv --similarity multigraph -o K.tsv
+  seqmtl similarity --source table=species.tsv --source table=factors.tsv -o K.tsv
   seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
   seqmtl similarity splice.seqmtl --tree tree.nwk --plot learnt.png
 
-{MANUAL}"""
+sources:
+  taxonomy=FOLDER    NCBI taxonomy: nodes.dmp and names.dmp; name the --organisms
+  alignment=FASTA    aligned sequences, such as rRNA, named by organism
+  distances=TSV      square table, or lines of a, b, distance
+  graph=FILE         lines of a, b and an optional weight
+  groups=TSV         lines of organism or group, its group, optional weight
+  table=TSV          table of the parts of names such as human_CTCF; several are multiplied
+
+{MANUAL}
+smooth:S,... has these scales (default: 1/4, 1, 4 times the median distance)."""
 
 
 def _show(request: Similarity, kernel: TaskKernel) -> str:

@@ -29,14 +29,14 @@ class Simulate(Request):
     seed: int = _options.seed("random seed")
     signal: str = option(
         "signal in the centre of the windows",
-        choices=("acceptor", "donor", "tss"),
+        choices=("acceptor", "donor"),
         default="acceptor",
     )
     windows: int = option("training windows per organism", default=1000)
     window: int = option("bases per window", metavar="BP", default=200)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
     chromosome_length: int = option(
-        "bases per chromosome; 1000 windows need about 45000 (tss: 200000)",
+        "bases per chromosome; 1000 windows need about 45000",
         metavar="BP",
         default=200_000,
     )

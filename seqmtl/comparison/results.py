@@ -1,27 +1,21 @@
-"""Results of a comparison: finished runs on disk, a JSON document, tables of means."""
+"""Results of a comparison: a JSON document, tables of means."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seqmtl._checks import refuse
-from seqmtl._schema import anything, flag, items, load, mapping, number, record, text, whole, word
+from seqmtl._schema import anything, flag, items, mapping, number, record, whole, word
 from seqmtl._version import __version__
 from seqmtl.comparison.protocol import PARTS
 from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
-from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.json_lines import append_json_line, damaged, read_json_lines
-from seqmtl.files.streams import read_json
-from seqmtl.files.write import remove_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_FORMAT = "seqmtl comparison, unfinished"
 
 SCHEMA_VERSION = 2
 METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
@@ -50,7 +44,6 @@ _DOCUMENT = record(
     {
         "schema_version": whole(),
         "settings": mapping(anything),
-        "fingerprint": text,
         "splits": items(whole(), 1),
         "drawn": items(word),
         "sizes": mapping(mapping(record({"n": whole()})), 1),
@@ -79,67 +72,16 @@ class Result:
     """
 
     split: int
-    method: Annotated[str, word]
-    tasks: Annotated[Mapping[str, Mapping[str, Any]], mapping(record(_RULES), 1)]
-    chosen: Annotated[Mapping[str, Any], mapping(anything)]
+    method: str
+    tasks: Mapping[str, Mapping[str, Any]]
+    chosen: Mapping[str, Any]
     converged: bool
-
-
-class FinishedRuns:
-    """A file of JSON lines: what identifies the comparison, then one line per finished run.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    fingerprint : str
-        Digest of the data and settings; a file with another one is rejected.
-    """
-
-    def __init__(self, path: str, fingerprint: str) -> None:
-        self.path = path
-        self.fingerprint = fingerprint
-        self._header = {
-            "format": _FORMAT,
-            "schema_version": SCHEMA_VERSION,
-            "fingerprint": fingerprint,
-        }
-
-    def load(self) -> list[Result]:
-        """Read the finished runs, dropping a last line that is incomplete.
-
-        Raises
-        ------
-        SeqmtlError
-            If the file belongs to other data or settings, or is not of this kind.
-        """
-        header, *entries = read_json_lines(self.path) or [self._header]
-        if header != self._header:
-            raise SeqmtlError(
-                f"{self.path} belongs to other data or settings; resume with the original ones, "
-                "choose another output, or remove it to start afresh"
-            )
-        try:
-            return [load(Result, f"its lines[{i}]", entry) for i, entry in enumerate(entries)]
-        except ValueError as error:
-            raise damaged(self.path, error) from error
-
-    def append(self, result: Result) -> None:
-        """Append a finished run, and flush it to disk."""
-        if not read_json_lines(self.path):
-            append_json_line(self.path, self._header)
-        append_json_line(self.path, vars(result))
-
-    def remove(self) -> None:
-        """Remove the file."""
-        remove_file(self.path)
 
 
 def make_document(
     results: Sequence[Result],
     settings: Mapping[str, Any],
     sizes: Mapping[str, Any],
-    digest: str,
     drawn: Sequence[str] = PARTS,
 ) -> dict[str, Any]:
     """Return the JSON document of a comparison.
@@ -152,16 +94,14 @@ def make_document(
         Command and options, as JSON values.
     sizes : mapping
         Windows and positives by organism and part, equal for all splits.
-    digest : str
-        Fingerprint of data and settings.
     drawn : sequence of str
         Parts that are drawn anew for every split.
 
     Returns
     -------
     dict
-        ``{"schema_version", "version", "settings", "fingerprint", "splits": [number, ...],
-        "drawn", "sizes": {organism: {part: {"n", "n_positive"}}}, "methods": {method: {"tasks":
+        ``{"schema_version", "version", "settings", "splits": [number, ...], "drawn",
+        "sizes": {organism: {part: {"n", "n_positive"}}}, "methods": {method: {"tasks":
         {organism: {"auroc": [one per split], "auroc_interval": [...], "auprc_windows": [...],
         "auprc_windows_interval": [...]}}, "chosen": [one per split], "converged": [one per
         split]}}}``.
@@ -182,7 +122,6 @@ def make_document(
         "schema_version": SCHEMA_VERSION,
         "version": __version__,
         "settings": dict(settings),
-        "fingerprint": digest,
         "splits": splits,
         "drawn": list(drawn),
         "sizes": dict(sizes),
@@ -210,42 +149,6 @@ def check_document(document: Any) -> None:
             refuse(f"methods.{name}", f"of {n_splits} splits", entry)
         if entry["tasks"].keys() != first["tasks"].keys():
             refuse(f"methods.{name}.tasks", f"{', '.join(first['tasks'])}", list(entry["tasks"]))
-
-
-def read_results(path: str, digest: str) -> list[Result]:
-    """Return the results in a finished document; none if it is missing or has another digest.
-
-    Raises
-    ------
-    SeqmtlError
-        If it is of another version, and would be lost.
-    """
-    try:
-        document = read_json(path)
-        _refuse_other_version(path, document)
-        check_document(document)
-    except (OSError, ValueError):
-        return []
-    if document["fingerprint"] != digest:
-        return []
-    results = []
-    for method, entry in document["methods"].items():
-        for i, split in enumerate(document["splits"]):
-            tasks = {
-                name: {key: values[key][i] for key in VALUES}
-                for name, values in entry["tasks"].items()
-            }
-            results.append(Result(split, method, tasks, entry["chosen"][i], entry["converged"][i]))
-    return results
-
-
-def _refuse_other_version(path: str, document: Any) -> None:
-    is_one = isinstance(document, dict) and "methods" in document
-    if is_one and (version := document.get("schema_version")) != SCHEMA_VERSION:
-        raise SeqmtlError(
-            f"{path} is of another seqmtl (schema_version must be {SCHEMA_VERSION}, got "
-            f"{version}), whose results cannot be continued; name another file or remove it"
-        )
 
 
 def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:

@@ -1,12 +1,10 @@
-"""Train and test every method on every split, resuming interrupted comparisons."""
+"""Train and test every method on every split."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +13,11 @@ import numpy as np
 from seqmtl._memory import available_memory
 from seqmtl._messages import messages_from
 from seqmtl._threads import in_order
-from seqmtl._version import __version__
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.comparison.protocol import Protocol, draw_split
-from seqmtl.comparison.results import VALUES, FinishedRuns, Result
+from seqmtl.comparison.results import VALUES, Result
 from seqmtl.evaluation import evaluate
-from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
@@ -138,32 +134,6 @@ class Comparison:
         """Return the rows of a split; see :func:`seqmtl.comparison.protocol.draw_split`."""
         return draw_split(self.windows, split, self.protocol)
 
-    def fingerprint(self) -> str:
-        """Hash data, settings and version: equal hashes mean equal results."""
-        windows = self.windows
-        kernels = [
-            None if kernel is None else (kernel.names, kernel.matrices.tolist())
-            for kernel in (self.kernel, self.kernels)
-        ]
-        described = [
-            __version__,
-            vars(self.protocol),
-            None if self.features is None else self.features.to_dict(windows.length),
-            self.settings.to_dict(),
-            self.C,
-            kernels,
-            windows.task_names,
-            windows.split_names,
-            windows.length,
-            None if self.site is None else vars(self.site),
-        ]
-        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
-        columns = [windows.codes, windows.starts, windows.is_reverse, windows.labels]
-        columns += [windows.task_ids] + ([] if windows.splits is None else [windows.splits])
-        for column in columns:
-            digest.update(np.ascontiguousarray(column).view(np.uint8).data)
-        return digest.hexdigest()
-
 
 def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:
     if kernel is None:
@@ -175,58 +145,30 @@ def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:
 def run_comparison(
     comparison: Comparison,
     jobs: Iterable[Job],
-    partial: FinishedRuns,
-    *,
-    finished: Sequence[Result] = (),
     on_result: Callable[[Result, float], None] | None = None,
 ) -> list[Result]:
-    """Run the missing splits and methods, side by side on the threads of this context.
+    """Run splits and methods, side by side on the threads of this context.
 
     Parameters
     ----------
     comparison : Comparison
         What to run.
     jobs : iterable of (split, method)
-        Requested runs.
-    partial : FinishedRuns
-        File of finished runs, which are not repeated.
-    finished : sequence of Result
-        Other finished runs of this comparison.
+        The runs.
     on_result : callable, optional
-        Called with every new result, and the seconds it took.
+        Called with every result, and the seconds it took.
 
     Returns
     -------
     list of Result
         In the order of `jobs`.
-
-    Raises
-    ------
-    TrainingInterrupted
-        On Ctrl-C; finished runs are in the file.
-    SeqmtlError
-        If the file belongs to another comparison.
     """
-    jobs = list(jobs)
-    results = {(result.split, result.method): result for result in (*finished, *partial.load())}
-    todo = [job for job in jobs if job not in results]
-    if not todo:
-        return [results[job] for job in jobs]
-    try:
-        for result, seconds in in_order(lambda job: _timed(comparison, *job), todo):
-            partial.append(result)
-            results[result.split, result.method] = result
-            if on_result is not None:
-                on_result(result, seconds)
-    except KeyboardInterrupt as error:
-        if not partial.load():
-            raise
-        raise TrainingInterrupted(
-            f"interrupted; finished runs are in {partial.path}: run the same command again to "
-            "resume",
-            partial.path,
-        ) from error
-    return [results[job] for job in jobs]
+    results = []
+    for result, seconds in in_order(lambda job: _timed(comparison, *job), list(jobs)):
+        results.append(result)
+        if on_result is not None:
+            on_result(result, seconds)
+    return results
 
 
 def _timed(comparison: Comparison, split: int, method: str) -> tuple[Result, float]:

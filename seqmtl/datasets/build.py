@@ -229,22 +229,17 @@ def _build(config: Config, number: int) -> OrganismDataset:
         rows = true_sites.sites["row"][is_out].tolist()
         true_sites.exclusions += [resolver.exclusion(annotated, row, reason) for row in rows]
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
-    within = None
     true = annotated.take(true_sites.sites["row"])
     if introns is not None:
         genes = introns.genes(annotated, true, contigs)
         true_sites.exclusions += introns.exclusions
-        if config.junctions.decoys == "introns":
-            within = merge_intervals(np.concatenate(genes))
-        _log_junctions(name, genome, genes, within)
+        _log_junctions(name, genome, genes)
     else:
         genes = _genes(annotation, annotated, true, contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
-    decoys = DecoySampler(resolver, true_sites, genes, regions, config.decoys, within, masked).draw(
-        rng
-    )
-    dataset = _join(name, organism, resolver, true_sites, decoys, regions, masked)
+    sampler = DecoySampler(resolver, true_sites, genes, regions, config.decoys, masked)
+    dataset = _join(name, organism, resolver, true_sites, sampler.draw(rng), regions, masked)
     dataset.exclusions += _excluded_transcripts(name, annotation)
     _log(dataset)
     return dataset
@@ -322,15 +317,13 @@ def _donors(introns: Annotation | Introns, min_intron: int, contigs: Contigs) ->
     return np.unique((contigs.genome.starts[contig] + annotated.starts)[contig >= 0])
 
 
-def _log_junctions(
-    name: str, genome: Genome, genes: list[NDArray[np.int64]], within: NDArray[np.int64] | None
-) -> None:
+def _log_junctions(name: str, genome: Genome, genes: list[NDArray[np.int64]]) -> None:
     covered = merge_intervals(np.concatenate(genes))
     logger.info(
-        "%s: decoys are drawn from %s; %.3g %% of its bases are within %d bases of introns that "
-        "reads show. Sites in genes without reads are unknown, and evaluation counts them as false",
+        "%s: decoys are drawn from the whole genome; %.3g %% of its bases are within %d bases of "
+        "introns that reads show. Sites in genes without reads are unknown, and evaluation counts "
+        "them as false",
         name,
-        "the whole genome" if within is None else "the genome near introns",
         100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases),
         MARGIN,
     )

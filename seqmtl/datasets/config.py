@@ -84,13 +84,10 @@ class JunctionRules:
         Fewest reads.
     min_share : float
         Smallest share of the reads of the strongest junction that overlaps it.
-    decoys : {"genome", "introns"}
-        Where decoys are drawn: everywhere, or within 250 bases of introns.
     """
 
     min_reads: int = _key(whole(1), 3)
     min_share: float = _key(_share, 0.05)
-    decoys: str = _key(_one_of("genome", "introns"), "genome")
 
 
 @dataclass(frozen=True)

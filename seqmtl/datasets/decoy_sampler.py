@@ -22,7 +22,6 @@ IS_SITE = "candidate that is an annotated site"
 IS_MASKED = "candidate in a masked region"
 CROSSES = "candidate whose window is across a border between splits"
 NEAR_SITE = "candidate near an annotated site"
-FAR_FROM_INTRONS = "candidate away from the introns that reads show"
 
 
 @dataclass
@@ -79,10 +78,8 @@ class DecoySampler:
         Regions of the splits.
     rules : DecoyRules
         Number and origin of the decoys.
-    within : ndarray of int64, shape (n, 2), optional
-        Disjoint, increasing intervals of the buffer with the sites of all decoys.
     masked : ndarray of int64, shape (n, 2), optional
-        Such intervals without a candidate.
+        Disjoint, increasing intervals of the buffer without a candidate.
     """
 
     def __init__(
@@ -92,7 +89,6 @@ class DecoySampler:
         genes: list[NDArray[np.int64]],
         regions: Regions,
         rules: DecoyRules,
-        within: NDArray[np.int64] | None = None,
         masked: NDArray[np.int64] | None = None,
     ) -> None:
         self.resolver = resolver
@@ -101,7 +97,6 @@ class DecoySampler:
         self.masked = np.zeros((0, 2), dtype=np.int64) if masked is None else masked
         self.regions = regions
         self.rules = rules
-        self.within = within
         self.length = resolver.window
         # strata by split, by whether it is in a gene with sites on its strand, and by consensus
         self.shape = (len(SPLITS), 2, len(resolver.consensus.names))
@@ -118,13 +113,12 @@ class DecoySampler:
             np.stack([near - rules.clearance + 1, near + rules.clearance], axis=1)
         )
         self.region_bounds = np.stack([regions.starts, regions.ends - self.length + 1], axis=1)
-        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, IS_MASKED, CROSSES, FAR_FROM_INTRONS), 0)
+        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, IS_MASKED, CROSSES), 0)
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys in two passes over the genome; memory is proportional to their number."""
         population, free = count_strata(self._candidates(), math.prod(self.shape))
-        n_near_site = int((population - free).sum()) - self.excluded[FAR_FROM_INTRONS]
-        excluded = {**self.excluded, NEAR_SITE: n_near_site}
+        excluded = {**self.excluded, NEAR_SITE: int((population - free).sum())}
         n_to_draw, n_moved, n_missing = self._plan(free)
         windows = draw(self._candidates(), free, n_to_draw, rng)
         return Decoys(windows, population, excluded, n_moved, n_missing)
@@ -200,12 +194,8 @@ class DecoySampler:
                 positions = self._without(positions, split[positions] < 0, CROSSES)
                 in_gene = interval_mask(self.genes[strand], site, n)[positions]
                 strata = (split[positions].astype(np.int16) * 2 + in_gene) * self.shape[2]
-                is_out = near[positions]
-                if self.within is not None:
-                    is_far = ~(is_out | interval_mask(self.within, site, n)[positions])
-                    self.excluded[FAR_FROM_INTRONS] += int(is_far.sum())
-                    is_out = is_out | is_far
-                columns = {"strata": strata + consensus_at[positions], "is_near": is_out}
+                strata += consensus_at[positions]
+                columns = {"strata": strata, "is_near": near[positions]}
                 yield Sites(begin + positions, np.full(positions.size, strand == 1), columns)
 
     def _without(

@@ -118,14 +118,14 @@ class ExplanationFolder:
         self._shared: dict[str, list[Row]] = {name: [head] for name, head in TABLES.items()}
         self._other: Poim | None = None  # the reference
 
-    def importance(self, organism: str, background: list[float], reference: str | None) -> None:
-        """Write the POIM and logo of an organism, and its difference from the reference.
+    def importance(self, organism: str) -> None:
+        """Write the POIM and logo of an organism, and its difference from the mean of all.
 
-        Without a reference, that is the mean over all organisms; of two, the second.
+        Of two organisms, the first is compared with the second.
         """
-        options: Any = {"max_order": self.max_order, "background": background}
-        result = poim(self.model, organism, **options)
-        name, orders = self._stem[organism], range(1, self.max_order + 1)
+        order = self.max_order
+        result = poim(self.model, organism, max_order=order)
+        name, orders = self._stem[organism], range(1, order + 1)
         best: Iterator[Oligomer] = (row for k in orders for row in result.top(k, self.top))
         self._table(f"poim_{name}.tsv", chain([_OLIGOMERS], best))
         self._shared["position_importance.tsv"] += _importance_rows(result)
@@ -136,13 +136,15 @@ class ExplanationFolder:
             )
         self._figure(f"poim_{name}", draw_poim(result))
         self._figure(f"logo_{name}", draw_logo(result))
-        other = self._compared_with(organism, reference)
+        other = self._compared_with(organism)
         if other is None:
             return
-        if self._other is None or self._other.background != result.background:
-            mean = other == _MEAN
+        if self._other is None:
+            is_mean, model = other == _MEAN, self.model
             self._other = (
-                mean_poim(self.model, **options) if mean else poim(self.model, other, **options)
+                mean_poim(model, max_order=order)
+                if is_mean
+                else poim(model, other, max_order=order)
             )
         difference = differential(result, self._other)
         self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
@@ -159,11 +161,9 @@ class ExplanationFolder:
             figure = draw_motifs(motifs, f"{organism}: k-mers of positive weight, aligned")
             self._figure(f"motifs_{self._stem[organism]}", figure)
 
-    def _compared_with(self, organism: str, reference: str | None) -> str | None:
-        """Return the reference for an organism; with two organisms, the first uses the second."""
+    def _compared_with(self, organism: str) -> str | None:
+        """Return what an organism is compared with."""
         tasks = self.model.tasks
-        if reference is not None:
-            return reference if reference != organism else None
         if len(tasks) > 2:
             return _MEAN
         return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None

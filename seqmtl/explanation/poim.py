@@ -33,7 +33,7 @@ from seqmtl._memory import require_memory
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import weights_by_position
 from seqmtl.linear_model.site import Site
-from seqmtl.sequences import Windows, decode
+from seqmtl.sequences import decode
 
 MAX_ORDER = 10
 UNIFORM = (0.25, 0.25, 0.25, 0.25)
@@ -239,12 +239,6 @@ def check_order(max_order: int, length: int) -> None:
             f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
             "at every position"
         )
-
-
-def letter_frequencies(windows: Windows) -> list[float]:
-    """Return the frequencies of A, C, G and T in windows."""
-    counts = np.bincount(windows.matrix().ravel(), minlength=5)[:4]
-    return [float(share) for share in counts / max(counts.sum(), 1)]
 
 
 def check_background(background: ArrayLike) -> NDArray[np.float64]:

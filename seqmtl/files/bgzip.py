@@ -8,10 +8,11 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, cast
 
 from seqmtl.files.streams import Output
-from seqmtl.files.write import BGZIP_INDEXES, atomic_write, remove_file
+from seqmtl.files.write import BGZIP_INDEXES, atomic_write
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ def open_packed(output: Output) -> Iterator[IO[bytes]]:
         if packer(output) is bgzip:
             stream.write(BGZIP_END)
             for suffix in BGZIP_INDEXES:
-                remove_file(f"{os.fspath(output)}{suffix}")
+                Path(f"{os.fspath(output)}{suffix}").unlink(missing_ok=True)
 
 
 def index_packed(path: str, preset: str, longest: int = 0) -> None:

@@ -19,7 +19,7 @@ from gzip import BadGzipFile
 from typing import IO, Any, TypeAlias, cast
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.pipes import check_reread, is_pipe, open_pipe
+from seqmtl.files.pipes import is_pipe, open_pipe, peek_pipe
 
 _DAMAGED: tuple[type[Exception], ...] = (BadGzipFile, zlib.error)
 try:  # twice as fast
@@ -289,11 +289,13 @@ def readable(raw: bytes) -> str:
 def first_bytes(path: PathLike) -> bytes:
     """Return the first bytes of a file, decompressed, without byte order mark.
 
-    Standard input is not consumed.
+    Standard input and pipes are not consumed.
     """
-    check_reread(path)
-    with open_raw(path) as file:
-        start = file.peek(_START) if os.fspath(path) == "-" else file.read(_START)
+    if is_pipe(path):
+        start = peek_pipe(path)
+    else:
+        with open_raw(path) as file:
+            start = file.peek(_START) if os.fspath(path) == "-" else file.read(_START)
     if start.startswith(_GZIP):
         try:
             start = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(start, _START)

@@ -1,15 +1,12 @@
 """Writing files: a file or a folder appears under its name when it is complete, or not at all.
 
-Until then it is a hidden file or folder beside it, with ``.unfinished-`` in its name, locked by the
-run that writes it. What is not locked is of a run that was killed, and the next run that writes the
-same output removes it. If two runs write the same output, the last one to end wins.
+Until then it is a hidden file or folder beside it, with ``.unfinished-`` in its name. A run that is
+killed leaves it there. If two runs write the same output, the last one to end wins.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
-import glob
 import gzip
 import io
 import json
@@ -95,76 +92,18 @@ class _OutputFile(io.FileIO):
 
 
 def _open_hidden(path: str, target: str, is_direct: bool) -> tuple[str, _OutputFile]:
-    """Open and lock a new hidden file for `target`, or a device or pipe itself; return its name.
-
-    Another run may take the file for one of a killed run before it is locked, and remove it: then
-    another is made.
-    """
-    while True:
-        hidden = path if is_direct else _hidden_name(*os.path.split(target))
-        try:
-            raw = _OutputFile(hidden, "w" if is_direct else "x", path)
-        except OSError as error:
-            raise cannot_write(path, error, "choose another output") from error
-        if is_direct or (_lock(raw.fileno()) and os.fstat(raw.fileno()).st_nlink):
-            return hidden, raw
-        raw.close()
+    """Open a new hidden file for `target`, or a device or pipe itself; return its name, too."""
+    hidden = path if is_direct else _hidden_name(*os.path.split(target))
+    try:
+        return hidden, _OutputFile(hidden, "w" if is_direct else "x", path)
+    except OSError as error:
+        raise cannot_write(path, error, "choose another output") from error
 
 
 def _hidden_name(folder: str, name: str = "") -> str:
-    """Return a name for what will be `name` in a folder; remove what killed runs left of it."""
-    prefix = f".{name}{UNFINISHED}" if name else UNFINISHED
-    _remove_unlocked(folder, prefix)
-    return os.path.join(folder, f"{prefix}{secrets.token_hex(4)}")
-
-
-def _lock(handle: int) -> bool:
-    """Lock a file or folder until its handle is closed; return whether no other run has."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return not isinstance(error, BlockingIOError)  # some disks have no locks
-    return True
-
-
-def _remove_unlocked(folder: str, prefix: str) -> None:
-    """Remove the files and folders whose names have a prefix and that no run has locked."""
-    for path in Path(folder).glob(f"{glob.escape(prefix)}*"):
-        with suppress(OSError):  # another run writes or removes it
-            handle = os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if path.is_dir() else os.O_RDWR))
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-            finally:
-                os.close(handle)
-
-
-def remove_file(path: PathLike) -> None:
-    """Remove a file if it exists, and what killed runs have left of it."""
-    folder, name = os.path.split(os.path.realpath(path))
-    Path(path).unlink(missing_ok=True)
-    _remove_unlocked(folder, f".{name}{UNFINISHED}")
-
-
-@contextmanager
-def only_run_in(path: str) -> Iterator[None]:
-    """Keep other runs out of a folder whose files are made one from the other, in the block.
-
-    Raises
-    ------
-    SeqmtlError
-        If another run is in it.
-    """
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        if not _lock(handle):
-            raise SeqmtlError(
-                f"cannot write into the folder {path}: another run writes its results there; wait "
-                "for its end, or choose another folder"
-            )
-        yield
-    finally:
-        os.close(handle)
+    """Return a name for what will be `name` in a folder, or the files of a folder."""
+    prefix = f".{name}" if name else ""
+    return os.path.join(folder, f"{prefix}{UNFINISHED}{secrets.token_hex(4)}")
 
 
 @contextmanager
@@ -223,25 +162,19 @@ def atomic_folder(
     folder = Path(path)
     is_new = not folder.exists()
     make_folder(folder)
-    while True:
-        hidden = Path(_hidden_name(os.fspath(folder)))
-        make_folder(hidden)
-        handle = os.open(hidden, os.O_RDONLY)
-        if _lock(handle) and os.fstat(handle).st_nlink:
-            break
-        os.close(handle)  # another run took it for one of a killed run
+    hidden = Path(_hidden_name(os.fspath(folder)))
+    make_folder(hidden)
     try:
         for name in folders:
             make_folder(hidden / name)
         yield hidden
         names = [os.fspath(p.relative_to(hidden)) for p in hidden.rglob("*") if p.is_file()]
-        remove_file(folder / last)
+        (folder / last).unlink(missing_ok=True)
         for name in sorted(names, key=lambda name: (name == last, name != first, name)):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(hidden / name, folder / name)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
-        os.close(handle)
         if is_new:
             with suppress(OSError):  # it is not empty
                 folder.rmdir()

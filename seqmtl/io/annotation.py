@@ -12,7 +12,6 @@ from typing import NoReturn
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
-from seqmtl.io.copies import is_one, separate_copies
 from seqmtl.io.junctions import is_gff, is_hint
 from seqmtl.io.transcript_rows import (
     CDS,
@@ -33,6 +32,7 @@ from seqmtl.io.transcript_rows import (
     flags_of,
     join,
     overlap,
+    separate_copies,
     tags_of,
 )
 from seqmtl.io.transcripts import (
@@ -74,7 +74,7 @@ _MAX_LETTERS = 60
 MIXED = "transcript of one row with exons on two strands or contigs"
 TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
 PARTS = "transcript in parts (part=), whose gaps need not be introns"
-COPIES = "overlapping copies of one ID that cannot be told apart"
+COPIES = "several transcripts with one ID"
 NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
@@ -103,9 +103,10 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     transcripts, each as a transcript of its own. Overlapping coding sequences of a transcript with
     different IDs are alternatives.
 
-    Rows of one ID on two contigs or strands, or far apart, are several transcripts, and so are
-    overlapping ones that have a row of the transcript each, or whose exons contradict each other;
-    a warning says so.
+    Rows of one ID on two contigs or strands are several transcripts, and so are those inside rows
+    of the transcript that lie apart; a warning says so. If other rows cannot be of one transcript,
+    as an exon covers an intron or is more than 7 million bases away, the ID is left out, with a
+    warning.
 
     Some transcripts are left out and listed: those without a strand, those that the annotation
     calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
@@ -190,17 +191,17 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
 
 
 def _warn_of_excluded(annotation: Annotation) -> None:
-    """Warn if many transcripts are left out that are not also in others."""
+    """Warn if many transcripts are left out that are not also in others, or any for their ID."""
     excluded = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
     total = len(annotation.transcripts) + len(excluded)
-    if len(excluded) > _MAX_EXCLUDED_SHARE * total:
-        reasons = Counter(row.reason for row in excluded).most_common()
+    reasons = Counter(row.reason for row in excluded)
+    if len(excluded) > _MAX_EXCLUDED_SHARE * total or COPIES in reasons:
         logger.warning(
             "%s: %d of %d transcripts are left out: %s; such as %s (line %d)",
             annotation.path,
             len(excluded),
             total,
-            "; ".join(f"{reason} ({n:,})" for reason, n in reasons),
+            "; ".join(f"{reason} ({n:,})" for reason, n in reasons.most_common()),
             excluded[0].name or f"{excluded[0].contig}:{excluded[0].start + 1}-{excluded[0].end}",
             excluded[0].line,
         )
@@ -237,7 +238,6 @@ class _GffReader:
         self.kinds: dict[bytes, int] = {}
         self.groups: dict[bytes, TranscriptRows] = {}
         self.rows: dict[bytes, tuple[ParentRow, ...]] = {}
-        self.keys: dict[bytes, bytes] = {}  # of groups of GTF by transcript
         self.owners: dict[bytes, bytes] = {}  # of exons that CDS rows name as their parents
         self.features: Counter[bytes] = Counter()
         self.source_counts: Counter[bytes] = Counter()
@@ -354,7 +354,6 @@ class _GffReader:
         group.flags = tags_of(attributes)
         self.formats.add(is_gtf)
         if is_gtf:
-            self.keys[name.partition(b"\t")[2]] = name
             group.biotype = _type_of(attributes)
             if not group.biotype and _TYPE_AS_SOURCE.search(fields[1]):
                 group.biotype = fields[1]
@@ -409,7 +408,7 @@ class _GffReader:
         if is_gtf is False:
             if (name := attribute(attributes, b"ID=")) is None:
                 return
-            key = group_key = name.strip(_AROUND)
+            key = name.strip(_AROUND)
             parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip(_AROUND)
         else:
             is_gene = kind.lower().endswith(b"gene")
@@ -421,15 +420,12 @@ class _GffReader:
                     return
                 if kind.lower() == b"gene":  # a pseudogene with a name is a transcript in FlyBase's
                     name = b""
-                key = group_key = gene + b"\t" + name
+                key = gene + b"\t" + name
             elif not is_gene and _IS_NAME.match(attributes.strip()):
                 name = attributes.strip()  # as AUGUSTUS writes it
                 key = b"\t" + name
-                group_key = self.keys.get(name, b"")
             else:
                 return
-        group = self.groups.get(group_key)
-        group = group.on_strand(contig, strand) if group is not None else None
         row = ParentRow(
             kind,
             parent,
@@ -439,7 +435,6 @@ class _GffReader:
             *segment,
             flags_of(attributes, False) | tags_of(attributes),
             self.line,
-            group.marks if group is not None else (),
         )
         self.rows[key] = (*self.rows.get(key, ()), row)
 
@@ -646,16 +641,15 @@ class _Builder:
         if piece.strand not in STRANDS:
             self._exclude(text, [piece], NO_STRAND)
             return []
-        if len(rows) < 2 and is_one(piece):
-            return [piece]
-        if len(rows) > 1:
-            rows = [row for row in rows if row[3:5] == (piece.contig, piece.strand)]
+        piece.parts[EXON] = sorted(piece.parts[EXON])
+        rows = [row for row in rows if row[3:5] == (piece.contig, piece.strand)]
         copies = separate_copies(piece, rows)
         if copies is None:
             self._exclude(text, [piece], COPIES)
+            for segment in piece.segments:  # each may be the first or the last of one of them
+                alone = replace(piece, parts=[[segment], [segment], (), (), ()])
+                self.reader.uncertain += alone.uncertain(text)
             return []
-        if len(copies) > 1 and len(rows) < 2:
-            self.reader.uncertain += piece.uncertain(text)
         for copy in copies:
             self._note_overlaps(text, copy)
         return copies

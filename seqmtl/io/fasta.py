@@ -28,7 +28,6 @@ from seqmtl.files.streams import (
 from seqmtl.io.tsv import LabelColumn, check_no_other_name, refuse_split
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import (
-    CASED_CODES,
     CHECKED_CODES,
     INVALID,
     OTHER,
@@ -113,7 +112,6 @@ def scan_fasta(
     path: PathLike,
     *,
     unique_names: bool = True,
-    keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Header | bytes]:
@@ -128,8 +126,6 @@ def scan_fasta(
         Plain, gzip or bgzip file, or ``"-"`` for standard input.
     unique_names : bool
         Whether to reject repeated record names.
-    keep_case : bool
-        Whether codes distinguish lower case, see :data:`~seqmtl.sequences.alphabet.CASED_CODES`.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
     size : int
@@ -147,7 +143,6 @@ def scan_fasta(
         name is repeated; the message gives the file, the record and the line.
     """
     source = source_name(path)
-    code_of = CASED_CODES if keep_case else CHECKED_CODES
     header = None
     has_sequence = True
     names = set[str]()
@@ -171,7 +166,7 @@ def scan_fasta(
             yield header
         elif header is None:
             _refuse_foreign(text, source, line)
-        elif codes := text.translate(code_of, _BLANKS):
+        elif codes := text.translate(CHECKED_CODES, _BLANKS):
             if INVALID in codes:
                 _refuse_letter(header, text, line)
             has_sequence = True

@@ -21,7 +21,7 @@ from seqmtl.files.streams import (
     source_name,
 )
 from seqmtl.io.fasta import hold, scan_fasta
-from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, LOWER, OTHER
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
 logger = logging.getLogger(__name__)
@@ -139,8 +139,6 @@ class ContigPiece(NamedTuple):
         0-based position of the first base in the contig.
     codes : ndarray of uint8
         Encoded bases.
-    is_lower : ndarray of bool, optional
-        Mask of lower-case letters, if requested.
     contigs : ContigTable, optional
         Where several contigs are among the codes. Default: there is one.
     """
@@ -148,7 +146,6 @@ class ContigPiece(NamedTuple):
     name: str
     start: int
     codes: NDArray[np.uint8]
-    is_lower: NDArray[np.bool_] | None = None
     contigs: ContigTable | None = None
 
     @property
@@ -166,16 +163,13 @@ class ContigPiece(NamedTuple):
     def between(self, begin: int, end: int) -> ContigPiece:
         """Return the bases at begin..end-1 of the contig, as far as there are any; a view."""
         first, last = max(0, begin - self.start), max(0, end - self.start)
-        is_lower = None if self.is_lower is None else self.is_lower[first:last]
-        codes = self.codes[first:last]
-        return self._replace(start=self.start + first, codes=codes, is_lower=is_lower)
+        return self._replace(start=self.start + first, codes=self.codes[first:last])
 
 
 def read_contigs(
     path: PathLike,
     *,
     only: Collection[str] | None = None,
-    keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[ContigPiece]:
     """Yield the contigs of a genome one by one.
@@ -186,8 +180,6 @@ def read_contigs(
         FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
     only : collection of str, optional
         Contigs to read; the others have no bases. Default: all.
-    keep_case : bool
-        Whether to record which letters are lower case.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
 
@@ -200,22 +192,19 @@ def read_contigs(
     """
     name = ""
     codes = bytearray()
-    for item in _scan(path, only, keep_case, on_read):
+    for item in _scan(path, only, on_read):
         if isinstance(item, bytes):
             hold(codes, item, path)
             continue
         if name:
-            yield _contig(name, codes, keep_case)
+            yield _contig(name, codes)
         name = item
         codes = bytearray()
-    yield _contig(name, codes, keep_case)
+    yield _contig(name, codes)
 
 
-def _contig(name: str, codes: bytearray, keep_case: bool) -> ContigPiece:
-    array = np.frombuffer(codes, dtype=np.uint8)
-    if not keep_case:
-        return ContigPiece(name, 0, array)
-    return ContigPiece(name, 0, array & np.uint8(LOWER - 1), array >= LOWER)
+def _contig(name: str, codes: bytearray) -> ContigPiece:
+    return ContigPiece(name, 0, np.frombuffer(codes, dtype=np.uint8))
 
 
 def contig_lengths(path: PathLike) -> dict[str, int]:
@@ -253,7 +242,6 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
 def _scan(
     path: PathLike,
     only: Collection[str] | None = None,
-    keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[str | bytes]:
     """Yield the name of each contig, followed by its codes in pieces if it is requested.
@@ -263,10 +251,10 @@ def _scan(
     """
     scan = _scan_indexed if index_is_current(path) else _scan_stream
     n_letters = n_other = 0
-    for item in scan(path, only, keep_case, on_read):
+    for item in scan(path, only, on_read):
         if isinstance(item, bytes):
             n_letters += len(item)
-            n_other += item.count(OTHER) + item.count(OTHER + LOWER)
+            n_other += item.count(OTHER)
         yield item
     source = source_name(path)
     if (
@@ -284,11 +272,10 @@ def _scan(
 def _scan_stream(
     path: PathLike,
     only: Collection[str] | None,
-    keep_case: bool,
     on_read: Callable[[int], None] | None,
 ) -> Iterator[str | bytes]:
     is_selected = False
-    for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
+    for item in scan_fasta(path, on_read=on_read):
         if not isinstance(item, bytes):
             if not item.name:
                 item.refuse("a contig must have a name, but its header is empty; name it")
@@ -301,7 +288,6 @@ def _scan_stream(
 def _scan_indexed(
     path: PathLike,
     only: Collection[str] | None,
-    keep_case: bool,
     on_read: Callable[[int], None] | None,
 ) -> Iterator[str | bytes]:
     from pyfaidx import Faidx
@@ -315,16 +301,15 @@ def _scan_indexed(
             for start in range(0, contig.length if is_selected else 0, BLOCK_BYTES):
                 last = min(start + BLOCK_BYTES, contig.length)
                 letters = file.fetch(contig.name, start + 1, last)
-                yield _encoded(letters, last - start, contig, path, keep_case)
+                yield _encoded(letters, last - start, contig, path)
             if on_read is not None:
                 on_read(contig.end - end)
             end = contig.end
 
 
-def _encoded(letters: str, n: int, contig: IndexedContig, path: str, keep_case: bool) -> bytes:
+def _encoded(letters: str, n: int, contig: IndexedContig, path: str) -> bytes:
     """Return the codes of n letters of a contig."""
-    table = CASED_CODES if keep_case else CHECKED_CODES
-    codes = letters.encode("latin-1", errors="replace").translate(table)
+    codes = letters.encode("latin-1", errors="replace").translate(CHECKED_CODES)
     if len(codes) != n or INVALID in codes:
         for _ in scan_fasta(path):  # names the line of a letter that is no nucleotide
             pass

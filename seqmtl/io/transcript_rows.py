@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -15,6 +16,8 @@ from seqmtl.io.transcripts import Segment, Transcript, UncertainRegion
 
 EXON, CDS, UTR, START, STOP = range(5)
 STRANDS = (b"+", b"-")
+_CODON = 3
+_MAX_GAP = 7_000_000  # bases between exons of one transcript; the longest introns known have 4
 
 # What a row says of the ends of its transcript, or of its coding sequence: on the forward strand,
 # or in reading direction.
@@ -148,8 +151,6 @@ class ParentRow(NamedTuple):
         As :func:`flags_of` and :func:`tags_of`.
     line : int
         1-based line.
-    marks : tuple of int
-        Numbers of exons, coding segments and so on of the ID that precede it in the file.
     """
 
     kind: bytes
@@ -161,7 +162,6 @@ class ParentRow(NamedTuple):
     end: int
     flags: int
     line: int
-    marks: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -220,11 +220,6 @@ class TranscriptRows:
             self.phases = [(phase, cds_id)]
 
     @property
-    def marks(self) -> tuple[int, ...]:
-        """Numbers of exons, coding segments and so on."""
-        return tuple(map(len, self.parts))
-
-    @property
     def chained(self) -> int:
         """The part whose rows do not overlap in one transcript: exons, or else coding segments."""
         return EXON if self.parts[EXON] else CDS
@@ -241,13 +236,17 @@ class TranscriptRows:
                 return rows
         return None
 
-    def select(self, chosen: Sequence[Sequence[int]], line: int) -> TranscriptRows:
-        """Return the rows with these indices among the exons, coding segments and so on."""
+    def inside(self, span: ParentRow) -> TranscriptRows:
+        """Return the rows that lie in that of a transcript."""
+        chosen = [
+            [i for i, (start, end) in enumerate(part) if span.start <= start and end <= span.end]
+            for part in self.parts
+        ]
         parts: list[Sequence[Segment]] = [
             [part[i] for i in rows] for part, rows in zip(self.parts, chosen, strict=True)
         ]
         phases = [self.phases[i] for i in chosen[CDS]]
-        return replace(self, line=line, parts=parts, phases=phases, elsewhere=())
+        return replace(self, line=span.line, parts=parts, phases=phases, elsewhere=())
 
     def transcripts(self, name: str) -> list[Transcript]:
         """Return the transcript of this name, once for each of its coding sequences."""
@@ -397,3 +396,89 @@ def _overlaps_partly(codon: Segment, gap: Segment) -> bool:
     """Return whether a codon covers one edge of a gap, but not all of it."""
     start, end = max(codon[0], gap[0]), min(codon[1], gap[1])
     return start < end and (start == gap[0]) != (end == gap[1])
+
+
+def separate_copies(
+    rows: TranscriptRows, spans: Sequence[ParentRow]
+) -> list[TranscriptRows] | None:
+    """Return the transcripts that rows of one ID are, or None if they contradict that.
+
+    Several rows of the transcript itself that lie apart are a transcript each.
+
+    Parameters
+    ----------
+    rows : TranscriptRows
+        All rows of an ID on one strand of a contig.
+    spans : sequence of ParentRow
+        The rows of the transcript itself there, if the file has any.
+    """
+    if len(spans) < 2:
+        return None if _are_several(rows) else [rows]
+    if _is_discontinuous(rows, spans) or _is_duplicated(rows, spans):
+        return [rows]
+    spans = sorted(spans, key=lambda span: span.start)
+    copies = [copy for copy in map(rows.inside, spans) if copy.parts[copy.chained]]
+    are_apart = all(left.end <= right.start for left, right in pairwise(spans))
+    are_all = sum(len(copy.segments) for copy in copies) == len(rows.segments)
+    return copies if are_apart and are_all and not any(map(_are_several, copies)) else None
+
+
+def _is_discontinuous(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
+    """Return whether rows of a transcript are its exons, one by one on consecutive lines."""
+    lines = sorted(span.line for span in spans)
+    is_together = lines[-1] - lines[0] == len(lines) - 1
+    return is_together and sorted((span.start, span.end) for span in spans) == [
+        *join_exons(rows.parts)
+    ]
+
+
+def _is_duplicated(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
+    """Return whether the row of one transcript is repeated, and all others as often or not."""
+    intervals = {(span.start, span.end) for span in spans}
+    counts = Counter(rows.parts[rows.chained])
+    is_alike = len(intervals) == 1 and {*counts.values()} in ({1}, {len(spans)})
+    return is_alike and not overlap(sorted(counts))
+
+
+def _are_several(rows: TranscriptRows) -> bool:
+    """Return whether rows cannot be of one transcript.
+
+    Exons are too far apart, one covers what is an intron between two others, or a start codon
+    follows a stop codon.
+    """
+    exons = sorted({*rows.parts[rows.chained]})
+    if any(right[0] - left[1] > _MAX_GAP for left, right in pairwise(exons)):
+        return True
+    return (rows.chained == EXON and _has_exon_over_intron(exons)) or _has_frames_apart(rows)
+
+
+def _has_exon_over_intron(ordered: Sequence[Segment]) -> bool:
+    if not overlap(ordered):
+        return False
+    for start, end in ordered:
+        overlapping = [
+            row for row in ordered if row[0] < end and row[1] > start and row != (start, end)
+        ]
+        if any(start < left[1] < right[0] < end for left, right in pairwise(join(overlapping))):
+            return True
+    return False
+
+
+def _has_frames_apart(rows: TranscriptRows) -> bool:
+    starts, stops = (_codons(rows.parts[part]) for part in (START, STOP))
+    if len(starts) < 2 or len(starts) != len(stops):
+        return False
+    first, last = (starts, stops) if rows.strand == b"+" else (stops, starts)
+    pairs = [*zip(first, last, strict=True)]
+    return all(left[1] < right[0] for left, right in pairwise(pairs))
+
+
+def _codons(segments: Sequence[Segment]) -> list[int]:
+    """Return the first bases of codons, each of which may be in two or three rows."""
+    codons = []
+    length = 0
+    for start, end in sorted({*segments}):
+        if length % _CODON == 0:
+            codons.append(start)
+        length += end - start
+    return codons

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,15 +33,12 @@ from seqmtl.linear_model.schema import check_header
 from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
-#: Versions of the format: 5, 6 with weights in groups, 7 with offsets of consensus, 8 with
-#: weights of 16 bits, 9 with edges of genes in a paired model, 10 with compressed weights, or with
-#: introns of any length in a paired model, 11 with second log-odds, 12 with U12-type introns.
-FORMAT_VERSIONS = (5, 6, 7, 8, 9, 10, 11, 12)
+FORMAT_VERSION = 1
 #: Structures of models, with what takes them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",
     "kernels": "use it in Python (seqmtl.load_model)",
-    "pairs": "evaluate, scan, variants, explain and info take it",
+    "pairs": "evaluate, scan, variants and info take it",
 }
 
 
@@ -297,7 +294,7 @@ class Model:
         ------
         ValueError
             If a kernel is a Python function, which cannot be saved, or the model has no training
-            summary, or one that no estimator makes.
+            summary.
         SeqmtlError
             If the file cannot be written.
         """
@@ -308,7 +305,7 @@ class Model:
         description, arrays = self._pack()
         header = {
             "format": FORMAT,
-            "format_version": format_version(arrays),
+            "format_version": FORMAT_VERSION,
             "seqmtl_version": __version__,
             "model": self.structure,
             "kind": self.kind,
@@ -377,14 +374,6 @@ class Model:
         raise NotImplementedError
 
 
-def format_version(arrays: Iterable[str]) -> int:
-    """Return the oldest version of the format that has these arrays."""
-    has = {name.rpartition(".")[2] for name in arrays}
-    if "W16z" in has:
-        return 10
-    return 8 if "W16" in has else 7 if "word_bias" in has else 6 if "columns" in has else 5
-
-
 def read_model_file(
     path: str, only: Sequence[str] = ()
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -399,11 +388,10 @@ def read_model_file(
     version = description.get("format_version")
     if description.get("format") != FORMAT or type(version) is not int:
         raise ModelFileError("is not a seqmtl model", path=path)
-    if version not in FORMAT_VERSIONS:
-        remedy = "install a newer seqmtl" if version > max(FORMAT_VERSIONS) else "train again"
+    if version != FORMAT_VERSION:
         raise ModelFileError(
             f"has model format {brief(version)}, but this seqmtl ({__version__}) reads "
-            f"{FORMAT_VERSIONS[0]} to {FORMAT_VERSIONS[-1]}; {remedy}",
+            f"{FORMAT_VERSION}; train again, or install the seqmtl that wrote it",
             path=path,
         )
     if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash

@@ -27,94 +27,20 @@ from seqmtl.linear_model.site import SIGNALS
 _LONGEST = 10_000_000  # bases of a window
 _FLOATS = ("float32", "float64")
 
-_positive, _size, _share = number(above=0), number(min_val=0), number(min_val=0, max_val=1)
 _integer = whole(-(1 << 63), 1 << 63)
-_scalar = either((str,), text, number())
-_NORM = either((str,), choice("inf"), number(min_val=1))
-
 _COUNTS = record({"n": whole(1)}, {"n_positive": whole()})
-_THRESHOLD = record(
-    {"recall": _share, "score": number(), "probability": _share, "precision": _share}
-)
 _CALIBRATION = record(
-    {
-        "method": choice("isotonic", "sigmoid"),
-        "n": whole(1),
-        "n_positive": whole(1),
-        "prevalence": number(above=0, max_val=1),
-        "thresholds": items(_THRESHOLD),
-    }
+    {"n": whole(1), "n_positive": whole(1), "prevalence": number(above=0, max_val=1)}
 )
-_SETTINGS = record(
+#: What scores and probabilities take of the training summary; the rest is for people.
+_TRAINING = record(
+    {},
     {
-        "C": _positive,
-        "loss": word,
-        "class_weight": either((Mapping,), mapping(number()), choice(None, "balanced")),
-        "fit_intercept": flag,
-        "tol": _positive,
-        "max_epochs": whole(1),
-        "dtype": choice(*_FLOATS),
-        "seed": whole(-(1 << 64), 1 << 64),
-    },
-    {"kind": choice(*CALIBRATION), "epsilon": _size, "norm": _NORM},
-)
-_CHOSEN = {"trust": _size, "weights": mapping(_size), "relations": mapping(_size), "by_prior": flag}
-_SELECTION = record(
-    {"tasks": mapping(record({"C": _positive}, _CHOSEN))},
-    {
-        "relations": mapping(_size),
-        "variants": items(record({"features": text, "log_likelihood": number(), "chosen": flag})),
+        "settings": record({"dtype": choice(*_FLOATS)}),
+        "tasks": mapping(_COUNTS, 1),
+        "calibration": mapping(_CALIBRATION),
     },
 )
-_ADAPTED = record(
-    {"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)}, {"calls": flag}
-)
-_LEFT_OUT = record({"nearest": text, "distance": _size, "auprc": _share}, {"own": _share})
-_WEIGHT = {"label": text, "weight": _size}
-
-#: The training summary of a model, by its structure.
-_TRAINING = {
-    "weights": record(
-        {
-            "settings": _SETTINGS,
-            "tasks": mapping(_COUNTS, 1),
-            "primal": number(),
-            "dual": number(),
-            "duality_gap": number(),
-            "converged": flag,
-            "n_epochs": whole(),
-            "work": _size,
-            "n_support": whole(),
-            "history": items(
-                record({"epoch": whole(), "work": _size, "gap": number(), "n_active": whole()})
-            ),
-        },
-        {
-            "stopped_by": choice("tol", "max_epochs", "rounding"),
-            "command": text,
-            "sources": items(text),
-            "peaks": items(record({"organism": text, "path": text, "reference": text})),
-            "window": whole(1, _LONGEST),
-            "seconds": _size,
-            "calibration": mapping(_CALIBRATION),
-            "mkl": items(record({**_WEIGHT, "view": text, "tasks": items(word)})),
-            "selection": _SELECTION,
-            "adapted": mapping(_ADAPTED),
-            "left_out": mapping(_LEFT_OUT),
-        },
-    ),
-    "kernels": record(
-        {"C": _positive},
-        {
-            **dict.fromkeys(("p", "norm"), _scalar),
-            "task_kernel": text,
-            "objectives": items(number()),
-            "theta": items(items(_size, 1), 1),
-            "mkl": items(record(_WEIGHT), 1),
-            "calibration": mapping(_CALIBRATION),
-        },
-    ),
-}
 
 
 def _features(name: str, value: Any) -> None:
@@ -177,7 +103,7 @@ def check_header(header: Mapping[str, Any], structure: str) -> None:
     ValueError
         If it is not that of a model of this structure; the message names the key.
     """
-    record({**_HEADER, **_OWN[structure], "training": _TRAINING[structure]})("", header)
+    record({**_HEADER, **_OWN[structure], "training": _TRAINING})("", header)
     tasks, training = header["tasks"], header["training"]
     _same(
         "calibrated", header["calibrated"], [name for name in tasks if name in header["calibrated"]]
@@ -196,24 +122,13 @@ def check_header(header: Mapping[str, Any], structure: str) -> None:
 
 def _check_weights(header: Mapping[str, Any]) -> None:
     tasks, training, kind = header["tasks"], header["training"], header["kind"]
+    record({"settings": anything, "tasks": anything})("training", training)
     _same("training.tasks", training["tasks"], tasks)
     for name, entry in training["tasks"].items():
         if ("n_positive" in entry) != (kind == "classification"):
             raise ValueError(
                 f"training.tasks.{name}.n_positive must be there for classification only"
             )
-    _same("training.settings.kind", [training["settings"].get("kind", "classification")], [kind])
-    chosen = training.get("selection", {}).get("tasks")
-    adapted = training.get("adapted", {})
-    for name, entry in adapted.items():
-        others = {other for other in tasks if other != name} or set(entry["relatives"])
-        if name not in tasks or not set(entry["relatives"]) <= others - {name}:  # or it is alone
-            refuse(f"training.adapted.{name}", "a task, with other tasks as relatives", entry)
-    if chosen is not None:
-        _same("training.selection.tasks", chosen, [name for name in tasks if name not in adapted])
-        full = any("trust" in entry for entry in chosen.values())
-        for name, entry in chosen.items():
-            _same(f"training.selection.tasks.{name}", entry, ["C", *(_CHOSEN if full else ())])
     if header["kernel"]["names"][: len(tasks)] != tasks:
         refuse("kernel.names", "the tasks, then their relatives", header["kernel"]["names"])
     _check_site(header)
@@ -234,8 +149,7 @@ def _check_site(header: Mapping[str, Any]) -> None:
 
 
 def _check_kernels(header: Mapping[str, Any]) -> None:
-    T, M, k = (len(header[key]) for key in ("tasks", "kernels", "classes"))
-    classes, training = header["classes"], header["training"]
+    T, k, classes = len(header["tasks"]), len(header["classes"]), header["classes"]
     _same("kind", [header["kind"]], ["classification"])
     if k < 2:
         refuse("classes", "two or more", classes)
@@ -244,13 +158,6 @@ def _check_kernels(header: Mapping[str, Any]) -> None:
     if k > 2 and k * (k - 1) // 2 != T:
         refuse("classes", f"two, or as many as the {T} tasks are pairs of", classes)
     _same("shift", [header["shift"]], [0])
-    for key in ("objectives", "theta"):
-        if len(training.get(key, header["tasks"])) != T:
-            refuse(f"training.{key}", f"one entry per task ({T})", training[key])
-    if any(len(row) != M for row in training.get("theta", ())):
-        refuse("training.theta", f"one number per kernel ({M})", training["theta"])
-    if len(training.get("mkl", ())) % M:
-        refuse("training.mkl", f"as many entries for each of the {M} kernels", training["mkl"])
 
 
 def _same(name: str, got: Any, expected: Any) -> None:

@@ -235,7 +235,7 @@ def _check_nucleotides(rows: dict[str, bytes], path: str, lines: dict[str, int])
     if found[name] or is_protein(b"".join(rows.values())):
         raise InputFormatError(
             f"aligned sequences must be of nucleotides, got {', '.join(found[name]) or 'others'}, "
-            "as in a protein; give nucleotides, or distances (--distances)",
+            "as in a protein; give nucleotides, or a table of distances",
             path=path,
             line=lines[name],
             record=name,

@@ -46,8 +46,6 @@ class Signal:
         Models by file name without suffix; they lack their weights.
     files : dict of str to str
         Their files.
-    digests : dict of str to bytes
-        What models of equal weights share.
     metrics : dict of str to dict
         Results of ``seqmtl evaluate --json`` on the test regions by model.
     metric_files : dict of str to str
@@ -62,7 +60,6 @@ class Signal:
     folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    digests: dict[str, bytes] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
     metric_files: dict[str, str] = field(default_factory=dict)
     curves: dict[str, str] = field(default_factory=dict)
@@ -109,32 +106,10 @@ class Signal:
             return list(self.models[self.main].tasks)
         return list(self.metrics[self.main]["tasks"] if self.metrics else self.dataset["organisms"])
 
-    def distinct_metrics(self) -> dict[str, Any]:
-        """Return the metrics with those of the main model first, and without copies."""
-        copies = self.copies()
+    def ordered_metrics(self) -> dict[str, Any]:
+        """Return the metrics with those of the main model first."""
         names = sorted(self.metrics, key=lambda name: name != self.main)
-        return {name: self.metrics[name] for name in names if name not in copies}
-
-    def copies(self) -> dict[str, str]:
-        """Return the evaluated models that are another, by name: calibrated or not, say."""
-        original_of: dict[str, str] = {}
-        names = sorted(self.metrics, key=lambda name: name != self.main)
-        for i, name in enumerate(names):
-            same = (n for n in names[:i] if n not in original_of and self._are_same(n, name))
-            if (first := next(same, None)) is not None:
-                original_of[name] = first
-        return original_of
-
-    def _are_same(self, one: str, other: str) -> bool:
-        """Return whether two models have the same weights, or, if unknown, the same metrics."""
-        if one in self.digests and other in self.digests:
-            return self.digests[one] == self.digests[other]
-        tasks = [self.metrics[name]["tasks"] for name in (one, other)]
-        values = [
-            {name: (task["auroc"], task["auprc_genome"]) for name, task in of_organism.items()}
-            for of_organism in tasks
-        ]
-        return values[0] == values[1]
+        return {name: self.metrics[name] for name in names}
 
 
 def _shares(model: MultiTaskModel) -> bool:

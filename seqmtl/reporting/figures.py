@@ -1,89 +1,14 @@
-"""Figures of the report: convergence and learning curves."""
+"""Figures of the report: rounds of self-training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from seqmtl._style import GREY, WIDTH, figure_style, line_style, new_figure, plain_text
-from seqmtl.comparison.results import METRICS, summarize
-from seqmtl.evaluation.cells import MEAN
+from seqmtl._style import WIDTH, figure_style, line_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def draw_convergence(
-    runs: Mapping[str, Sequence[Mapping[str, float]]], tolerance: float | None
-) -> Figure:
-    """Draw the relative duality gap of training runs against their work, on a log scale.
-
-    Parameters
-    ----------
-    runs : mapping of str to sequence of mapping
-        ``training["history"]`` of every model by name: work (coordinate steps so far, in
-        passes over all training windows) and gap (duality gap divided by the objective).
-    tolerance : float or None
-        Relative duality gap at which training stops.
-    """
-    with figure_style():
-        figure = new_figure(WIDTH, 3.0)
-        axes = figure.subplots()
-        for index, (name, history) in enumerate(runs.items()):
-            work = np.array([step["work"] for step in history], dtype=np.float64)
-            gap = np.array([step["gap"] for step in history], dtype=np.float64)
-            is_positive = gap > 0
-            axes.plot(
-                work[is_positive],
-                gap[is_positive],
-                marker=".",
-                label=plain_text(name),
-                **line_style(index),
-            )
-        if tolerance is not None:
-            axes.axhline(tolerance, color=GREY, linewidth=1, linestyle="--", label="tolerance")
-        axes.set(yscale="log", xlabel="Passes over the training windows")
-        axes.set(ylabel="Relative duality gap", xlim=(0, None))
-        axes.grid()
-        figure.legend(loc="outside right upper")
-    return figure
-
-
-def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw mean AUROC and AUPRC over the organisms by training windows, a line per method.
-
-    Parameters
-    ----------
-    documents : sequence of mapping
-        Results of ``seqmtl compare``, each for another size of the training set.
-    """
-    by_size = sorted(documents, key=training_windows)
-    methods = list(dict.fromkeys(m for document in by_size for m in document["methods"]))
-    with figure_style():
-        figure = new_figure(WIDTH, 3.2)
-        for axes, metric in zip(figure.subplots(1, 2), METRICS, strict=True):
-            for index, method in enumerate(methods):
-                points = [
-                    (training_windows(d), summarize(d, metric)[MEAN][method])
-                    for d in by_size
-                    if method in d["methods"]
-                ]
-                x = [size for size, _ in points]
-                mean = np.array([cell.mean for _, cell in points])
-                low, high = np.array([cell.bounds for _, cell in points]).T
-                style = line_style(index)
-                axes.fill_between(x, low, high, color=style["color"], alpha=0.12)
-                axes.plot(x, mean, marker="o", label=plain_text(method), **style)
-            axes.set(xscale="log", xlabel="Training windows per organism", ylabel=METRICS[metric])
-            sizes = sorted({training_windows(document) for document in by_size})
-            axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
-            axes.set_xticks([], minor=True)
-            axes.grid()
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(methods), 4))
-    return figure
 
 
 def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
@@ -126,8 +51,3 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
         figure.axes[1].yaxis.set_major_formatter("{x:,.0f}")
         figure.axes[1].yaxis.set_minor_locator(NullLocator())
     return figure
-
-
-def training_windows(document: Mapping[str, Any]) -> float:
-    """Return the mean number of training windows per organism in a comparison."""
-    return float(np.mean([parts["train"]["n"] for parts in document["sizes"].values()]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,6 @@ import numpy as np
 from seqmtl._messages import message_of
 from seqmtl._schema import items, record, text, whole
 from seqmtl.comparison.results import check_document
-from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation.documents import check_evaluation, check_paired_evaluation
 from seqmtl.exceptions import (
     InputFormatError,
@@ -123,21 +121,11 @@ def _add_model(contents: FolderContents, path: str) -> None:
     else:
         signal = contents.signal(model.site.kind)
         signal.models[name], signal.files[name] = _without_weights(model), path
-        signal.digests[name] = _digest(model)
 
 
 def _without_weights(model: MultiTaskModel) -> MultiTaskModel:
     """Return a copy of a model without its weights and its mapped file: there may be hundreds."""
     return deepcopy(replace(model, W=np.zeros((model.W.shape[0], 0), dtype=np.float32)))
-
-
-def _digest(model: MultiTaskModel) -> bytes:
-    """Return what models of equal weights share."""
-    digest = hashlib.sha256(repr(model.tasks).encode())
-    tables = model.W.tables if isinstance(model.W, TaskWeights) else [model.W]
-    for array in (*tables, model.bias):
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.digest()
 
 
 def _add_json(contents: FolderContents, path: str) -> None:
@@ -159,6 +147,8 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     elif document.get("command") == "annotate" and "seqmtl_version" in document:
         _ANNOTATED("", document)
         _add_introns(contents, path, document)
+        _SCANS("", document)
+        contents.scans[name] = document
     elif document.get("command") == "scan" and "seqmtl_version" in document:
         _SCANS("", document)
         contents.scans[name] = document

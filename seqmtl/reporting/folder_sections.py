@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
+from statistics import fmean
 from typing import Any
 
 from seqmtl._html import embedded
@@ -17,7 +18,7 @@ from seqmtl.evaluation.tables import Column
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import annotation_path
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
-from seqmtl.reporting.figures import draw_learning_curves, draw_rounds, training_windows
+from seqmtl.reporting.figures import draw_rounds
 from seqmtl.reporting.genome_view import (
     INTRONS,
     Region,
@@ -198,32 +199,23 @@ def _region(contents: FolderContents, organism: str, files: list[str]) -> Region
 
 
 def comparisons(contents: FolderContents) -> Values:
-    """Return a learning curve over the comparisons of each folder, or the dots of a single one."""
-    by_folder: dict[str, dict[str, Any]] = {}
-    for name, document in contents.comparisons.items():
-        path = os.path.join(contents.path, name)
-        by_folder.setdefault(os.path.dirname(name), {})[path] = document
-    drawn = [_comparison(documents) for documents in by_folder.values()]
+    """Return the dots of every comparison of methods."""
+    drawn = [
+        {
+            "image": embedded(partial(draw_comparison, document)),
+            "title": "AUROC and AUPRC by organism and method",
+            "caption": f"Methods on the same splits, {_training_windows(document):,.0f} training "
+            "windows per organism.",
+            "files": [os.path.join(contents.path, name)],
+        }
+        for name, document in contents.comparisons.items()
+    ]
     return {"comparisons": drawn} if drawn and drawn[0]["image"] else {}
 
 
-def _comparison(by_path: Mapping[str, Any]) -> Values:
-    """Return a picture of comparisons in one folder."""
-    documents = list(by_path.values())
-    sizes = {training_windows(document) for document in documents}
-    if len(sizes) > 1:
-        return {
-            "image": embedded(lambda: draw_learning_curves(documents)),
-            "title": "AUROC and AUPRC by the number of training windows",
-            "caption": "Mean over the organisms. Bands: one standard deviation over the splits.",
-            "files": [*by_path],
-        }
-    return {
-        "image": embedded(lambda: draw_comparison(documents[0])),
-        "title": "AUROC and AUPRC by organism and method",
-        "caption": f"Methods on the same splits, {sizes.pop():,.0f} training windows per organism.",
-        "files": [*by_path],
-    }
+def _training_windows(document: Mapping[str, Any]) -> float:
+    """Return the mean number of training windows per organism in a comparison."""
+    return fmean(parts["train"]["n"] for parts in document["sizes"].values())
 
 
 def scans(contents: FolderContents) -> Values:

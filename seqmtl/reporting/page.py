@@ -53,7 +53,6 @@ _OF_A_SIGNAL = (
     _Kind("Hyperparameters", "hyperparameters", signal_sections.hyperparameters, True),
     _Kind("Accuracy", "accuracy", signal_sections.accuracy),
     _Kind("Calibration", "calibration", signal_sections.calibration, True),
-    _Kind("Training", "training", signal_sections.training, True),
     _Kind("Feature importance", "features", signal_sections.features),
     _Kind("Models", "models", signal_sections.models),
 )

@@ -17,7 +17,6 @@ from seqmtl.files.streams import read_bytes
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.relations.figure import draw_kernel
 from seqmtl.reporting.contents import Signal
-from seqmtl.reporting.figures import draw_convergence
 
 _POIM_ORDER = 6
 _MAX_LOGOS = 12
@@ -119,12 +118,12 @@ def accuracy(signal: Signal) -> Values:
     """Return the metrics of all models that were evaluated, and the curves of the main one."""
     if not signal.metrics:
         return {}
-    metrics = signal.distinct_metrics()
+    metrics = signal.ordered_metrics()
     files = [signal.metric_files[name] for name in metrics]
     curves = [(name, data_url(read_bytes(path), path[-3:])) for name, path in signal.curves.items()]
     over = "AUPRC over every candidate in the test regions"
     values = {**results(metrics, signal.main), "over": over, "curves": curves, "files": files}
-    return {"metrics": values, "copies": [*signal.copies().items()]}
+    return {"metrics": values}
 
 
 def results(methods: Mapping[str, Mapping[str, Any]], shown: str) -> Values:
@@ -221,22 +220,6 @@ def calibration(signal: Signal) -> Values:
     ]
     rows = threshold_rows(model.training["calibration"])
     return {**table(columns, rows), "files": [signal.model_file]}
-
-
-def training(signal: Signal) -> Values:
-    """Return the convergence of all models; copies of a model count once."""
-    histories: dict[str, Any] = {}
-    for name, model in signal.models.items():
-        history = model.training.get("history")
-        if history and history not in histories.values():
-            histories[name] = history
-    if not histories:
-        return {}
-    tolerances = {signal.models[name].training["settings"]["tol"] for name in histories}
-    tolerance = min(tolerances) if len(tolerances) == 1 else None
-    image = embedded(lambda: draw_convergence(histories, tolerance))
-    files = [signal.files[name] for name in histories]
-    return {"image": image, "files": files} if image else {}
 
 
 def features(signal: Signal) -> Values:

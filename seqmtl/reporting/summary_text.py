@@ -94,7 +94,7 @@ def _of_signal(signal: Signal) -> str:
     model = f"{what} ({name}.seqmtl)"
     if name not in signal.metrics:
         return f"{model}: not evaluated."
-    cells = metric_cells(signal.distinct_metrics(), _AUPRC)
+    cells = metric_cells(signal.ordered_metrics(), _AUPRC)
     cell = cells[MEAN][name]
     if np.isnan(cell.mean):
         return f"{model}: not evaluated, because the test regions have no true sites."

@@ -23,8 +23,8 @@ class Finder(Protocol):
         Bases of the shortest contig with a window.
     block : int
         Site starts to find at a time.
-    strands : {"both", "+", "-"}
-        Strands to report.
+    has_strand : bool
+        Whether a site is on a strand.
     filters : SiteFilters
         Which contigs to scan.
     joins_contigs : bool
@@ -35,7 +35,7 @@ class Finder(Protocol):
 
     window: int
     block: int
-    strands: str
+    has_strand: bool
     filters: SiteFilters
     joins_contigs: bool
     introns: IntronFilter | None
@@ -102,13 +102,10 @@ def _joined(contigs: list[ContigPiece]) -> Iterator[ContigPiece]:
     lengths = np.array([contig.codes.size for contig in contigs], dtype=np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1
     codes = np.full(int(lengths.sum()) + len(contigs) - 1, OTHER, dtype=np.uint8)
-    is_lower = None if contigs[0].is_lower is None else np.zeros(codes.size, dtype=bool)
     for start, contig in zip(starts.tolist(), contigs, strict=True):
         codes[start : start + contig.codes.size] = contig.codes
-        if is_lower is not None and contig.is_lower is not None:
-            is_lower[start : start + contig.codes.size] = contig.is_lower
     table = ContigTable(tuple(contig.name for contig in contigs), starts, lengths)
-    yield ContigPiece(contigs[0].name, 0, codes, is_lower, table)
+    yield ContigPiece(contigs[0].name, 0, codes, table)
 
 
 def cut_blocks(

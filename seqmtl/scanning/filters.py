@@ -34,8 +34,6 @@ class SiteFilters:
     regions : mapping of str to (starts, ends), optional
         Keep sites whose interval starts in one of these, see
         :func:`seqmtl.io.bed.read_regions`; contigs without a region are not scanned.
-    skip_lower : bool
-        Drop sites that overlap a lower-case (soft-masked) letter.
     threshold : float, optional
         Minimum score.
     min_probability : float, optional
@@ -54,7 +52,6 @@ class SiteFilters:
 
     contigs: Collection[str] | None = None
     regions: Regions | None = None
-    skip_lower: bool = False
     threshold: float | None = None
     min_probability: float | None = None
     top: int | None = None
@@ -79,8 +76,6 @@ class SiteFilters:
         descriptions = []
         if self.regions is not None:
             descriptions.append("sites that start in given regions")
-        if self.skip_lower:
-            descriptions.append("no soft-masked sites")
         if self.threshold is not None:
             descriptions.append(f"raw score >= {self.threshold:g}")
         if self.min_probability is not None:
@@ -89,20 +84,10 @@ class SiteFilters:
             descriptions.append(f"the best {self.top} in every megabase")
         return descriptions
 
-    def by_position(
-        self, sites: Sites, contig: ContigPiece, length: int, counts: BlockCounts
-    ) -> Sites:
-        """Return the sites of some length that pass, before they are scored; count the others.
-
-        Introns, which have ``ends``, pass if the sites at both ends do; regions hold their starts.
-        """
+    def by_position(self, sites: Sites, contig: ContigPiece, counts: BlockCounts) -> Sites:
+        """Return the sites that pass, before they are scored; count the others."""
         if self.regions is not None:
             sites = counts.keep("regions", sites, self._in_regions(contig.name, sites.starts))
-        if self.skip_lower:
-            is_upper = _is_upper(contig, sites.starts, length)
-            if "ends" in sites.columns:
-                is_upper &= _is_upper(contig, sites["ends"] - length, length)
-            sites = counts.keep("softmask", sites, is_upper)
         return sites
 
     def by_score(
@@ -136,16 +121,6 @@ class IntronFilter(NamedTuple):
 
     min_length: int
     min_probability: float
-
-
-def _is_upper(contig: ContigPiece, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Return which sites overlap no lower-case letter."""
-    if contig.is_lower is None:
-        raise ValueError("the contigs must record lower case; read them with keep_case=True")
-    is_lower = np.zeros(starts.size, dtype=bool)
-    for k in range(length):
-        is_lower |= contig.is_lower[starts - contig.start + k]
-    return ~is_lower
 
 
 def is_among_best(sites: Sites, top: int, top_bases: int = TOP_BASES) -> NDArray[np.bool_]:

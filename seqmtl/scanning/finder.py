@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_choice
 from seqmtl.calibration.curve import to_probability
 from seqmtl.exceptions import ParameterError
 from seqmtl.io.genome import ContigPiece
@@ -56,8 +55,6 @@ class SiteFinder:
     ----------
     scanner : Scanner
         Scores windows, and defines the position of the site in them.
-    strands : {"both", "+", "-"}
-        Strands to scan.
     consensus : str, optional
         Letters of the site in reading direction, e.g. ``"AG"``, or several words separated by
         commas, e.g. ``"GT,GC"``. Default: every position.
@@ -103,7 +100,6 @@ class SiteFinder:
         self,
         scanner: Scanner,
         *,
-        strands: str = "both",
         consensus: str | None = None,
         filters: SiteFilters | None = None,
         signal: str = "site",
@@ -111,19 +107,16 @@ class SiteFinder:
         prior: float | None = None,
         block: int = BLOCK,
     ) -> None:
-        check_choice("strands", strands, ("both", "+", "-"))
         self.filters = SiteFilters() if filters is None else filters
         if self.filters.min_probability is not None and log_odds is None:
             raise ValueError("min_probability needs log_odds; give the function")
         self.scanner = scanner
-        self.strands = strands
         self.length = self.window = scanner.length
         self.extent = scanner.site_length
         self.signal = signal
         self.log_odds = log_odds
         self.prior = prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
-        self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
         self.block = block if self.filters.top is None else self.filters.top_bases
         self.joins_contigs = self.filters.regions is None and self.filters.top is None
 
@@ -136,7 +129,7 @@ class SiteFinder:
     def description(self) -> list[str]:
         """What is scored and reported, and where the site is, for headers."""
         scanner = self.scanner
-        options = [f"strands {self.strands}"]
+        options = ["strands both"]
         if self.consensus is not None:
             options.append(f"consensus {','.join(self.consensus)}")
         options += self.filters.descriptions
@@ -161,7 +154,8 @@ class SiteFinder:
     def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
         """Return the sites as in `find`, with their ``scores``."""
         strands = [
-            self._find(piece, first, last, is_reverse, counts) for is_reverse in self._is_reverse
+            self._find(piece, first, last, is_reverse, counts)
+            for is_reverse in ((False, True) if self.has_strand else (False,))
         ]
 
         def probability(sites: Sites) -> NDArray[np.float64]:
@@ -188,7 +182,7 @@ class SiteFinder:
             n_spanning = end - begin - piece.contigs.n_windows(scanner.length)
         counts.n_candidates += starts.size
         sites = Sites(starts + origin, np.full(starts.size, is_reverse))
-        sites = self.filters.by_position(sites, piece, scanner.site_length, counts)
+        sites = self.filters.by_position(sites, piece, counts)
         starts = sites.starts - origin
         if self.filters.regions is not None:
             begin, end = (int(starts[0]), int(starts[-1]) + 1) if starts.size else (begin, begin)
@@ -269,7 +263,6 @@ def finder_of(
     organism: str,
     *,
     site: Site | None = None,
-    strands: str = "both",
     filters: SiteFilters | None = None,
     block: int = BLOCK,
 ) -> SiteFinder:
@@ -279,7 +272,7 @@ def finder_of(
     ----------
     model, organism, site
         See :func:`scanner_of`; sites have the letters of `site`.
-    strands, filters, block
+    filters, block
         See :class:`SiteFinder`.
 
     Raises
@@ -291,7 +284,6 @@ def finder_of(
     scanner = scanner_of(model, organism, site=site)
     return SiteFinder(
         scanner,
-        strands=strands,
         consensus=site.letters or None,
         filters=filters,
         block=block,

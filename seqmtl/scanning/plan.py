@@ -9,6 +9,7 @@ from typing import Protocol
 
 from seqmtl._progress import ScanProgress
 from seqmtl.exceptions import UsageError
+from seqmtl.files.pipes import is_read_once
 from seqmtl.io.genome import contig_lengths, read_contigs
 from seqmtl.scanning.blocks import Finder
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
@@ -55,7 +56,6 @@ class SiteModel(Protocol):
         organism: str,
         file_format: str,
         *,
-        strands: str,
         filters: SiteFilters,
         introns: float | None,
     ) -> Finder:
@@ -65,8 +65,6 @@ class SiteModel(Protocol):
         ----------
         organism, file_format : str
             The organism, and the format of its sites.
-        strands : {"both", "+", "-"}
-            Strands to report.
         filters : SiteFilters
             Which sites to report.
         introns : float, optional
@@ -88,18 +86,12 @@ class ScanPlan:
         Output by organism.
     file_format : str
         One of :data:`seqmtl.scanning.writers.formats.FORMATS`.
-    strands : {"both", "+", "-"}
-        Strands to scan.
-    track_value : {"score", "probability"}, optional
-        Values of tracks. Default: probabilities, if they are calibrated.
     """
 
     model: SiteModel
     genome: str
     outputs: dict[str, str]
     file_format: str
-    strands: str = "both"
-    track_value: str | None = None
 
     @property
     def writes_introns(self) -> bool:
@@ -109,7 +101,9 @@ class ScanPlan:
     def files(self, organism: str) -> list[str]:
         """Return the files to write for an organism."""
         signals = self.model.signals(organism, self.file_format)
-        return output_paths(self.outputs[organism], self.file_format, self.strands, signals)
+        return output_paths(
+            self.outputs[organism], self.file_format, self.model.is_stranded, signals
+        )
 
     def check(self) -> None:
         """Check that the model has the organisms, and that outputs can hold the format.
@@ -134,15 +128,15 @@ class ScanPlan:
         Raises
         ------
         UsageError
-            If they are needed, and the genome comes from standard input.
+            If they are needed, and the genome comes from standard input or a pipe.
         """
         needing = [*(["bigwig"] if self.file_format in ("bigwig", "all") else []), *options]
-        if self.genome == "-" and needing:
+        if is_read_once(self.genome) and needing:
             raise UsageError(
-                f"{needing[0]} reads the genome twice, so the genome cannot come from standard "
-                "input; give it as a file"
+                f"{needing[0]} reads the genome twice, so it cannot come from standard input "
+                "or a pipe; give it as a file"
             )
-        is_needed = needing or (self.file_format == "gff3" and self.genome != "-")
+        is_needed = needing or (self.file_format == "gff3" and not is_read_once(self.genome))
         return contig_lengths(self.genome) if is_needed else None
 
     def run(
@@ -169,12 +163,11 @@ class ScanPlan:
         finder = self.model.finder(
             organism,
             self.file_format,
-            strands=self.strands,
             filters=filters,
             introns=introns,
         )
         is_calibrated = self.model.is_calibrated(organism)
-        value = self.track_value or ("probability" if is_calibrated else "score")
+        value = "probability" if is_calibrated else "score"
         has_scores_alone = self.file_format in ("bigwig", "bedgraph") and value == "score"
         if not has_scores_alone or filters.min_probability is not None:
             self.model.warn_if_uncalibrated(organism)
@@ -183,7 +176,6 @@ class ScanPlan:
         contigs = read_contigs(
             self.genome,
             only=filters.scanned,
-            keep_case=filters.skip_lower,
             on_read=progress.read,
         )
         try:

@@ -56,7 +56,7 @@ class WindowFinder(SiteFinder):
     def description(self) -> list[str]:
         """What is scored and reported, for headers."""
         what = "all" if not self._reach else "those that no overlapping window exceeds"
-        strands = f"strands {self.strands}" if self.has_strand else "one score for both strands"
+        strands = "strands both" if self.has_strand else "one score for both strands"
         options = [strands, *self.filters.descriptions]
         return [
             f"# seqmtl scan: windows of {self.length} bases, {', '.join(options)}",
@@ -96,7 +96,7 @@ class WindowFinder(SiteFinder):
             np.full(chosen.size, is_reverse),
             {"scores": scores[here][chosen]},
         )
-        return self.filters.by_position(sites, piece, 1, counts)
+        return self.filters.by_position(sites, piece, counts)
 
 
 def _count_other(codes: NDArray[np.uint8], length: int) -> NDArray[np.int64]:
@@ -132,7 +132,6 @@ class SlidingWindows(UnpairedSites):
         organism: str,
         file_format: str,
         *,
-        strands: str,
         filters: SiteFilters,
         introns: float | None = None,
     ) -> WindowFinder:
@@ -142,7 +141,6 @@ class SlidingWindows(UnpairedSites):
             scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
             is_stranded=self.is_stranded,
             with_all=file_format in _TRACKS,
-            strands=strands,
             filters=filters,
             **calibration_of(model, organism),
         )

@@ -79,13 +79,12 @@ class UnpairedSites:
         organism: str,
         file_format: str,
         *,
-        strands: str,
         filters: SiteFilters,
         introns: float | None = None,
     ) -> SiteFinder:
         """Return the finder of the sites of an organism."""
         site = self._site()
-        return finder_of(self.model, organism, site=site, strands=strands, filters=filters)
+        return finder_of(self.model, organism, site=site, filters=filters)
 
     def _site(self) -> Site:
         """Return the site to report: its letters are those of the training windows by default."""

@@ -32,15 +32,6 @@ _CODES = _code_table(OTHER)
 #: Code of every byte, or :data:`INVALID` if it is not a nucleotide letter.
 CHECKED_CODES = _code_table(INVALID)
 
-#: Added to the code of a lower-case letter in :data:`CASED_CODES`.
-LOWER = 8
-
-#: The same, plus :data:`LOWER` for lower-case letters (soft-masked bases).
-CASED_CODES = bytes(
-    code + LOWER if code != INVALID and chr(byte).islower() else code
-    for byte, code in enumerate(CHECKED_CODES)
-)
-
 #: Letters of amino acids that are not letters of nucleotides.
 PROTEIN_LETTERS = frozenset("EFILPQ")
 

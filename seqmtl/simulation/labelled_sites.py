@@ -1,8 +1,7 @@
 """Labelled sites: true sites and decoys.
 
 Sites have the columns labels (1 for a true site, -1 for a decoy, int8), gene and intron (0-based
-gene, and 0-based intron in the order of transcription, 0 for a TSS; -1 for a decoy). A splice site
-is its dinucleotide, a TSS a single base.
+gene, and 0-based intron in the order of transcription; -1 for a decoy). A site is its dinucleotide.
 """
 
 from __future__ import annotations
@@ -13,9 +12,6 @@ from seqmtl.sequences import encode
 from seqmtl.sequences.sites import Sites, find_motifs
 from seqmtl.simulation.genes import Layout
 from seqmtl.simulation.motifs import MODELS
-
-#: Bases around a TSS, on either strand, without decoys.
-_CLEAR_OF_TSS = 50
 
 
 def in_order(parts: list[Sites]) -> Sites:
@@ -32,7 +28,7 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
     genes : Layout
         Genes of the chromosome, in coordinates of the plus strand.
     signal : str
-        "acceptor", "donor" or "tss".
+        "acceptor" or "donor".
     first_gene : int
         Number of genes on the preceding chromosomes.
     chromosome_start : int
@@ -41,18 +37,14 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
     n_exons = np.diff(genes.first_exon)
     gene = np.repeat(np.arange(n_exons.size), n_exons)
     order = np.arange(gene.size) - genes.first_exon[gene]
-    has_signal = {"tss": order == 0, "donor": order < n_exons[gene] - 1, "acceptor": order > 0}[
-        signal
-    ]
-    exon = np.flatnonzero(has_signal)
+    exon = np.flatnonzero(order > 0 if signal == "acceptor" else order < n_exons[gene] - 1)
     gene = gene[exon]
     intron = order[exon] - (signal == "acceptor")
     is_reverse = genes.strand[gene] < 0
-    # the edge of the exon next to the site, and the site's bases before or after it
+    # the edge of the exon next to the site
     at_end = is_reverse != (signal == "donor")
     edge = np.where(at_end, genes.exon_end[exon], genes.exon_start[exon])
-    before, after = (1, 0) if signal == "tss" else (0, 2)
-    starts = chromosome_start + edge - np.where(at_end, before, after)
+    starts = chromosome_start + edge - np.where(at_end, 0, 2)
     labels = np.ones(starts.size, dtype=np.int8)
     return Sites(
         starts, is_reverse, {"labels": labels, "gene": gene + first_gene, "intron": intron}
@@ -64,9 +56,8 @@ def decoy_pools(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the possible positions of decoys on one chromosome, as two pools.
 
-    For splice sites: AG (or GT) dinucleotides that are not annotated sites, on the plus and on the
-    minus strand. For a TSS: all bases except N that are away from annotated TSS, inside genes and
-    between them.
+    These are AG (or GT) dinucleotides that are not annotated sites, on the plus and on the minus
+    strand.
 
     Parameters
     ----------
@@ -75,7 +66,7 @@ def decoy_pools(
     genes : Layout
         Its genes, in coordinates of the plus strand.
     signal : str
-        "acceptor", "donor" or "tss".
+        "acceptor" or "donor".
     margin : int
         Number of bases without decoys at either end of the chromosome.
     chromosome_start : int
@@ -88,20 +79,9 @@ def decoy_pools(
     """
     codes = encode(letters.tobytes())
     true = true_sites(genes, signal, 0, 0)
-    if signal == "tss":
-        between = np.ones(codes.size, dtype=bool)
-        for start, end in zip(*genes.spans(), strict=True):
-            between[start:end] = False
-        clear = codes < 4
-        for start in true.starts:
-            clear[max(0, start - _CLEAR_OF_TSS) : start + _CLEAR_OF_TSS + 1] = False
-        candidates = [clear & ~between, clear & between]
-    else:
-        candidates = [
-            find_motifs(codes, [MODELS[signal].letters], strand) for strand in (False, True)
-        ]
-        for strand, is_candidate in enumerate(candidates):
-            is_candidate[true.starts[true.is_reverse == strand]] = False
+    candidates = [find_motifs(codes, [MODELS[signal].letters], strand) for strand in (False, True)]
+    for strand, is_candidate in enumerate(candidates):
+        is_candidate[true.starts[true.is_reverse == strand]] = False
     inner = slice(margin, codes.size - margin)
     first_pool, second_pool = (
         np.flatnonzero(is_candidate[inner]) + margin for is_candidate in candidates
@@ -110,7 +90,7 @@ def decoy_pools(
 
 
 def draw_decoys(
-    pools: list[tuple[np.ndarray, np.ndarray]], signal: str, count: int, rng: np.random.Generator
+    pools: list[tuple[np.ndarray, np.ndarray]], count: int, rng: np.random.Generator
 ) -> Sites:
     """Draw decoys without replacement, half from each pool; fewer are a subset of more.
 
@@ -118,8 +98,6 @@ def draw_decoys(
     ----------
     pools : list of tuple of two numpy.ndarray
         Results of :func:`decoy_pools`, one tuple per chromosome.
-    signal : str
-        "acceptor", "donor" or "tss".
     count : int
         Number of decoys.
     rng : numpy.random.Generator
@@ -141,8 +119,6 @@ def draw_decoys(
             )
         starts = pool[pool_rng.permutation(pool.size)[:quota]]
         is_reverse = np.full(quota, strand == 1)
-        if signal == "tss":
-            is_reverse = pool_rng.integers(0, 2, size=quota, dtype=np.int8) > 0
         none = np.full(quota, -1)
         columns = {"labels": none.astype(np.int8), "gene": none, "intron": none}
         parts.append(Sites(starts, is_reverse, columns))

@@ -33,7 +33,7 @@ _N_TRAITS = {
     "introns": 1,
     **{name: model.n_traits for name, model in MODELS.items()},
 }
-SIGNALS = ("acceptor", "donor", "tss")
+SIGNALS = ("acceptor", "donor")
 WINDOWS_PER_ORGANISM = 1000
 _BASES_PER_GENE = 5000
 _GENE_BYTES = 100.0  # of its exons and introns while it is drawn
@@ -62,7 +62,7 @@ class Settings:
         get 1,000. For a given `n_genes`, fewer windows are a subset of more.
     window : int
         Window length in bases.
-    signal : {"acceptor", "donor", "tss"}
+    signal : {"acceptor", "donor"}
         Type of the labelled sites; the genomes do not depend on it.
     decoys_per_site : int
         Number of decoys per true site.
@@ -171,11 +171,6 @@ class Simulation:
     newick: str
     genomes: tuple[SimulatedGenome, ...]
 
-    @property
-    def site_length(self) -> int:
-        """Length of a site's interval in bases: 2 for a splice site, 1 for a TSS."""
-        return max(1, len(MODELS[self.settings.signal].letters))
-
     def windows(self, genome: SimulatedGenome, rows: slice = slice(None)) -> np.ndarray:
         """Cut the windows of a range of a genome's sites.
 
@@ -186,8 +181,7 @@ class Simulation:
         """
         sites = genome.sites.take(rows)
         window = self.settings.window
-        ends = sites.starts + self.site_length
-        first = window_starts(sites.starts, ends, sites.is_reverse, window)
+        first = window_starts(sites.starts, sites.starts + 2, sites.is_reverse, window)
         cut = genome.letters[first[:, None] + np.arange(window)]
         cut[sites.is_reverse] = _COMPLEMENT[cut[sites.is_reverse][:, ::-1]]
         return cut
@@ -345,7 +339,7 @@ def _label_sites(
     ):
         rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
         parts.append(annotated.take(rng_true.permutation(len(annotated))[:count]))
-        parts.append(draw_decoys(positions, signal, n_decoys_of_split, rng_decoys))
+        parts.append(draw_decoys(positions, n_decoys_of_split, rng_decoys))
     return in_order(parts)
 
 
@@ -371,8 +365,7 @@ def _windows_by_organism(
 
 def _enough_genes(settings: Settings) -> int:
     """Return a number of genes that fills the chromosomes and yields enough true sites."""
-    sites_per_gene = 1.0 if settings.signal == "tss" else MEAN_INTRONS
     largest = max(settings.n_training(organism)[0] for organism in settings.organisms)
-    needed = math.ceil(1.1 * largest / sites_per_gene / (settings.n_chromosomes - 1)) + 1
+    needed = math.ceil(1.1 * largest / MEAN_INTRONS / (settings.n_chromosomes - 1)) + 1
     usual = settings.chromosome_length // _BASES_PER_GENE
     return max(needed, usual) * settings.n_chromosomes

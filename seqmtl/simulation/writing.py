@@ -39,7 +39,7 @@ def write_simulation(
                                    position (0-based first base of the site), sequence
     ``genomes/<organism>.fa``      60 columns; repeats in lower case, N as N
     ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
-                                   ``<gene>.<intron>`` or ``<gene>.tss``, score 1000; ``decoy``, 0
+                                   ``<gene>.<intron>``, score 1000; ``decoy``, 0
     ``annotation/<organism>.gff3`` genes, mRNA, exons and CDS of all genes
     ``dataset.toml``               configuration with these files for ``seqmtl dataset``
     ``tree.nwk``                   the tree
@@ -68,7 +68,7 @@ def write_simulation(
         for genome in simulation.genomes:
             stem = stems[genome.organism]
             _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
-            write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome, simulation))
+            write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome))
             write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
         if windows:
             _write_windows(simulation, scratch / "windows.tsv.gz")
@@ -147,16 +147,14 @@ def _site_rows(
         yield genome.contigs[number], start, "-" if is_reverse else "+", label
 
 
-def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]:
+def _bed_lines(genome: SimulatedGenome) -> Iterator[str]:
     """Yield the labelled sites as BED6 lines, 0-based half-open."""
-    length = simulation.site_length
-    is_tss = simulation.settings.signal == "tss"
     names = zip(genome.sites["gene"].tolist(), genome.sites["intron"].tolist(), strict=True)
     for site, (gene, intron) in zip(_site_rows(genome), names, strict=True):
         contig, start, strand, label = site
-        name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}" if label > 0 else "decoy"
+        name = f"{_gene_name(gene)}.{intron + 1}" if label > 0 else "decoy"
         score = 1000 if label > 0 else 0
-        yield f"{contig}\t{start}\t{start + length}\t{name}\t{score}\t{strand}\n"
+        yield f"{contig}\t{start}\t{start + 2}\t{name}\t{score}\t{strand}\n"
 
 
 def _gene_name(gene: int) -> str:

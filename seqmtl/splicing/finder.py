@@ -46,12 +46,9 @@ class PairedFinder:
         Paired model.
     organism : str
         One of its organisms.
-    strands : {"both", "+", "-"}
-        Strands to report.
     filters : SiteFilters, optional
         What to report: the chain sees all candidates of a contig. An intron is in a region if it
-        starts there, and soft-masked if one of its sites is; `top` applies to introns, and is the
-        number to write, best first.
+        starts there; `top` applies to introns, and is the number to write, best first.
     introns : float, optional
         Report introns of at least this probability, too. Default: none.
     signals : sequence of str, optional
@@ -59,7 +56,7 @@ class PairedFinder:
 
     Attributes
     ----------
-    window, block, joins_contigs, introns
+    window, block, joins_contigs, introns, has_strand
         See :class:`seqmtl.scanning.blocks.Finder`.
     margin : int
         Bases on either side of a block that the chain sees.
@@ -68,12 +65,13 @@ class PairedFinder:
         probability.
     """
 
+    has_strand = True
+
     def __init__(
         self,
         model: PairedModel,
         organism: str,
         *,
-        strands: str = "both",
         filters: SiteFilters | None = None,
         introns: float | None = None,
         signals: Sequence[str] | None = None,
@@ -81,7 +79,6 @@ class PairedFinder:
         self.filters = SiteFilters() if filters is None else filters
         self._site_filters = replace(self.filters, top=None)
         self.joins_contigs = self.filters.regions is None
-        self.strands = strands
         self.layer = model.layer_of(organism)
         self.introns = None if introns is None else IntronFilter(self.layer.shortest, introns)
         self._ends = [
@@ -124,17 +121,12 @@ class PairedFinder:
         if self.introns is not None:
             introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
-            sites_by_signal["introns"] = self.filters.by_position(
-                introns, piece, self.site_lengths[0], BlockCounts()
-            )
+            sites_by_signal["introns"] = self.filters.by_position(introns, piece, BlockCounts())
         return BlockSites(sites_by_signal, counts)
 
     def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
-        """Return which sites begin at first..last-1 of a strand to report."""
-        asked = (sites.starts >= first) & (sites.starts < last)
-        return (
-            asked if self.strands == "both" else asked & (sites.is_reverse == (self.strands == "-"))
-        )
+        """Return which sites begin at first..last-1."""
+        return (sites.starts >= first) & (sites.starts < last)
 
     def posteriors(
         self, piece: ContigPiece, begin: int, end: int, min_probability: float | None = None
@@ -190,7 +182,7 @@ class PairedFinder:
         sites = Sites(sites.starts[rows], is_reverse[rows], {"log_p": sites["log_p"][rows]})
         counts.n_scored += len(sites)
         counts.n_candidates += len(sites)
-        sites = self._site_filters.by_position(sites, piece, finder.scanner.site_length, counts)
+        sites = self._site_filters.by_position(sites, piece, counts)
         sites = sites.adding(scores=to_log_odds(sites["log_p"]).astype(np.float32))
         sites = self._site_filters.by_score(sites, lambda sites: np.exp(sites["log_p"]), counts)
         counts.n_reported += len(sites)

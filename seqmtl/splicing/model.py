@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import brief, refuse
+from seqmtl._checks import refuse
 from seqmtl._html import table
 from seqmtl._names import match_names
 from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
@@ -18,7 +18,7 @@ from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.catalogue import STARTER
 from seqmtl.files.model_file import Forms, check_arrays
-from seqmtl.linear_model.base import FORMAT, Model, damaged, format_version, is_known
+from seqmtl.linear_model.base import FORMAT, FORMAT_VERSION, Model, damaged, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
 from seqmtl.splicing.coding import CODING_SHAPE
@@ -54,9 +54,6 @@ _FACTS = {
     "n_introns": whole(),
     "n_coding": whole(),
     "n_sites": whole(),
-}
-#: What the first files lack.
-_LATER = {
     "ceiling": number(above=0, max_val=1),
     "least": items(number(), 2, max_items=2),
     "exon_shift": WEIGHT,
@@ -65,29 +62,12 @@ _LATER = {
     "u12": rule_of(U12Introns | None),
     "tails": items(items(number(), 2, max_items=2)),
 }
-#: What earlier files have: one tail, which goes on from the last length of the table.
-_OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
-_WITH_EDGES, _WITH_TAILS, _WITH_U12 = 9, 10, 12  # versions of the format
-#: Parts of files of earlier versions: second log-odds of sites, ends of transcripts, other tables.
-_REMOVED = {"networks", "tss", "polya", "6-mers of coding content"}
-_EARLIER_CODING_SHAPE = (3, 4**6)
 #: Parts of a file with models of the sites of U12-type introns.
 _U12_ENDS = tuple(f"u12_{end}" for end in ENDS)
 _SHARES = items(number(min_val=0, max_val=1), 2, max_items=2)
 _CALLS = items(number(min_val=0), 2, max_items=2)
-#: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
-#: in files of earlier versions.
-_EARLIER = {
-    "sure": "n_p90",
-    "kept": "retained",
-    "backwards": "reversed_rate",
-    "middle": "median",
-    "moved": "weight_change",
-    "doubts": "warnings",
-    "known": "n_known",
-}
 _UNLABELLED = record(
     {"rounds": items(rule_of(SelfTrainingRound), 1), "bases": whole()},
     {
@@ -118,7 +98,7 @@ _HEADER = record(
                 "precision": mapping(_PRECISION),
             },
         ),
-        "layer": mapping(record(_FACTS, {**_LATER, **_OLD}), 1),
+        "layer": mapping(record(_FACTS), 1),
         **{end: _ANY for end in ENDS},
     },
     {name: _ANY for name in (*EDGES, *_U12_ENDS)},
@@ -291,7 +271,7 @@ class PairedModel(Model):
     def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""
         return {
-            name: {fact: getattr(layer, fact) for fact in (*_FACTS, *_LATER)}
+            name: {fact: getattr(layer, fact) for fact in _FACTS}
             | {
                 "least": list(layer.least),
                 "edges": [edge._asdict() for edge in layer.edges],
@@ -306,6 +286,7 @@ class PairedModel(Model):
         """Return header and arrays of the model file: those of both models, and the layer."""
         header: dict[str, Any] = {
             "format": FORMAT,
+            "format_version": FORMAT_VERSION,
             "seqmtl_version": __version__,
             "model": self.structure,
             "training": self.training,
@@ -321,11 +302,6 @@ class PairedModel(Model):
         for signal, model in self._parts.items():
             header[signal], of_end = model.contents()
             arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
-        needed = [format_version(arrays)]
-        needed += [_WITH_EDGES] * any(layer.edges for layer in every)
-        needed += [_WITH_TAILS] * any(len(layer.tails) for layer in every)
-        needed += [_WITH_U12] * bool(self.u12)
-        header["format_version"] = max(needed)
         self._check(header, arrays)
         return header, arrays
 
@@ -358,19 +334,9 @@ class PairedModel(Model):
         Raises
         ------
         ModelFileError
-            If they are inconsistent, or of an earlier seqmtl with parts that this one lacks.
+            If they are inconsistent.
         """
-        if "coding" in arrays and arrays["coding"].shape[1:] == _EARLIER_CODING_SHAPE:
-            arrays = {**arrays, "6-mers of coding content": arrays["coding"]}
-        if removed := sorted(_REMOVED & {name.partition(".")[0] for name in arrays}):
-            version = brief(description.get("seqmtl_version"))
-            raise ModelFileError(
-                f"was paired by seqmtl {version} with {', '.join(removed)}, which this seqmtl "
-                f"({__version__}) does not take; pair the models again",
-                path=path,
-            )
         try:
-            description = _with_new_names(description)
             cls._check(description, arrays)
             parts = {
                 name: cls._end(name, path, description, arrays)
@@ -432,23 +398,6 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
 def _range(shares: Sequence[float]) -> str:
     """Return the lowest and the highest of shares as a text."""
     return " to ".join(dict.fromkeys(f"{share:.0%}" for share in shares))
-
-
-def _with_new_names(description: dict[str, Any]) -> dict[str, Any]:
-    """Return a header in which the facts about self-training have their present names."""
-
-    def renamed(value: Any) -> Any:
-        if isinstance(value, list):
-            return [renamed(entry) for entry in value]
-        if isinstance(value, dict):
-            return {_EARLIER.get(name, name): renamed(entry) for name, entry in value.items()}
-        return value
-
-    training = description.get("training")
-    if not isinstance(training, dict) or not isinstance(training.get("unlabelled"), dict):
-        return description
-    unlabelled = {name: renamed(facts) for name, facts in training["unlabelled"].items()}
-    return {**description, "training": {**training, "unlabelled": unlabelled}}
 
 
 def _organisms(
@@ -562,16 +511,12 @@ def _unpack_layer(
     for (name, entry), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
         end = at + entry["longest"] - entry["shortest"] + 1
         introns, at = np.array(arrays["introns"][at:end]), end
-        facts_of_layer = {*_FACTS, *_LATER} - {"longest"}  # others are those of a newer seqmtl
-        values = {fact: value for fact, value in entry.items() if fact in facts_of_layer}
-        values |= {"least": tuple(entry["least"])} if "least" in entry else {}
-        if decay := entry.get("decay"):
-            values["tails"] = [[float(introns[-1]) - decay, decay]]
-        values["tails"] = np.array(values.get("tails", []), dtype=np.float64).reshape(-1, 2)
-        values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry.get("edges", ()))
-        donors = entry.get("donors", ())
-        values["donors"] = tuple(load(DonorLetters, "donors", one) for one in donors)
-        values["u12"] = load(U12Introns, "u12", entry["u12"]) if entry.get("u12") else None
+        values = {fact: entry[fact] for fact in _FACTS if fact != "longest"}
+        values["least"] = tuple(entry["least"])
+        values["tails"] = np.array(entry["tails"], dtype=np.float64).reshape(-1, 2)
+        values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry["edges"])
+        values["donors"] = tuple(load(DonorLetters, "donors", one) for one in entry["donors"])
+        values["u12"] = load(U12Introns, "u12", entry["u12"]) if entry["u12"] else None
         layer[name] = PairLayer(
             **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,16 +11,11 @@ import numpy as np
 
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
-from seqmtl._version import __version__
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import relative_named
 from seqmtl.datasets.known_introns import read_known_introns
-from seqmtl.exceptions import TrainingInterrupted, UsageError
-from seqmtl.files.catalogue import model_path
-from seqmtl.files.streams import sha256_of
+from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.base import is_known
-from seqmtl.relations.ncbi_taxonomy import DUMP
-from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import ROUNDS, PairedModel, expectation, round_line
 from seqmtl.splicing.rounds import SelfTrainingRound
@@ -73,7 +67,7 @@ def check_new(
         adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
 
 
-def add_unlabelled(  # noqa: PLR0913
+def add_unlabelled(
     model: PairedModel,
     name: str,
     genome: str,
@@ -82,7 +76,6 @@ def add_unlabelled(  # noqa: PLR0913
     introns: str | None = None,
     consensus: str | None = None,
     *,
-    checkpoint: RoundsFile | None = None,
     watch: Callable[[int, str, float], object] | None = None,
 ) -> SelfTraining:
     """Add an organism to a paired model by its genome, after :func:`check_new`.
@@ -103,7 +96,7 @@ def add_unlabelled(  # noqa: PLR0913
         Known introns of the genome.
     consensus : str, optional
         Letters that donors may have, separated by commas. Default: GT, GC.
-    checkpoint, watch
+    watch
         See :class:`seqmtl.splicing.self_training.SelfTraining`.
     """
     evidence = None
@@ -124,7 +117,6 @@ def add_unlabelled(  # noqa: PLR0913
             known_introns=evidence,
             like=relative_named(like, tree),
             tree=tree,
-            checkpoint=checkpoint,
             watch=watch,
             donors=other_donors(model, consensus),
         )
@@ -152,7 +144,6 @@ def train_unlabelled(
     tree: str | None,
     introns: str | None,
     consensus: str | None,
-    stored: RoundsFile,
 ) -> SelfTraining:
     """Add an organism to a paired model, and train it in rounds on its genome, which are logged.
 
@@ -160,13 +151,6 @@ def train_unlabelled(
     ----------
     model, name, genome, like, tree, introns, consensus
         See :func:`add_unlabelled`.
-    stored : RoundsFile
-        Where finished rounds are stored; those that it has are not repeated.
-
-    Raises
-    ------
-    TrainingInterrupted
-        On Ctrl-C, if a round is stored.
     """
     numbers, progress = itertools.count(), RoundProgress()
 
@@ -176,49 +160,15 @@ def train_unlabelled(
 
     try:
         self_training = add_unlabelled(
-            model, name, genome, like, tree, introns, consensus, checkpoint=stored, watch=progress
+            model, name, genome, like, tree, introns, consensus, watch=progress
         )
         logger.info("%s", ROUNDS)
         for round_ in self_training.rounds:
             log_round(round_)
-        if len(self_training.rounds) > 1:
-            logger.info("%s: these rounds exist and are not repeated", stored.path)
         self_training.train(log_round)
-    except KeyboardInterrupt as error:
-        if not stored.has_rounds:
-            raise
-        raise TrainingInterrupted(
-            f"interrupted; the finished rounds are in {stored.path}: repeat the command to "
-            "continue",
-            stored.path,
-        ) from error
     finally:
         progress.close()
     return self_training
-
-
-def contents_of(
-    model: str, genome: str, tree: str | None, introns: str | None
-) -> dict[str, str | None]:
-    """Return digests of the files that an organism without labels is learnt from, and the version.
-
-    Of a folder, these are its files that are read; a tree that is no file stands for itself.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    """
-    read = {"model": model_path(model), "genome": genome}
-    read |= {"introns": introns} if introns else {}
-    if tree is not None and os.path.isfile(tree):
-        read["tree"] = tree
-    elif tree is not None and os.path.isdir(tree):
-        read |= {name: os.path.join(tree, name) for name in DUMP}
-    digests = {
-        name: sha256_of(path) if os.path.exists(path) else None for name, path in read.items()
-    }
-    return {"seqmtl_version": __version__, "tree": tree, **digests}
 
 
 def log_warnings(name: str, facts: Mapping[str, Any]) -> None:

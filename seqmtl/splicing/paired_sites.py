@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from seqmtl.exceptions import UsageError
+from seqmtl.files.pipes import is_read_once
 from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.filters import SiteFilters
@@ -79,10 +80,10 @@ class PairedSites:
         """Check that an organism is in the model, or can be added."""
         if not self._is_new(organism):
             self.model.match(organism)
-        elif self.new_organism is not None and self.new_organism.genome == "-":
+        elif self.new_organism is not None and is_read_once(self.new_organism.genome):
             raise UsageError(
                 "--like with a model of seqmtl pair first reads the whole genome, so it cannot "
-                "come from standard input; give it as a file"
+                "come from standard input or a pipe; give it as a file"
             )
 
     def signals(self, organism: str, file_format: str) -> tuple[str, ...]:
@@ -104,16 +105,13 @@ class PairedSites:
         organism: str,
         file_format: str,
         *,
-        strands: str,
         filters: SiteFilters,
         introns: float | None = None,
     ) -> PairedFinder:
         """Return the finder of the sites of an organism, which is first added if it is new."""
         signals = self.signals(organism, file_format)
         model = self._with_new(organism) if self._is_new(organism) else self.model
-        return PairedFinder(
-            model, organism, strands=strands, filters=filters, introns=introns, signals=signals
-        )
+        return PairedFinder(model, organism, filters=filters, introns=introns, signals=signals)
 
     def _is_new(self, organism: str) -> bool:
         return self.new_organism is not None and not is_known(organism, self.tasks)

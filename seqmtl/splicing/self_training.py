@@ -50,7 +50,6 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
-from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.coding import Content, Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import warnings_for
 from seqmtl.splicing.estimates import ALL, Estimates, layer_of_relatives, logit
@@ -117,8 +116,6 @@ class SelfTraining:
     relatives : RelativeWeights, optional
         How much each organism of the model counts. Default: by `like` and `tree`; if both leave it
         open, by the sites that groups of them find.
-    checkpoint : RoundsFile, optional
-        Where finished rounds are stored; those that it has are not learnt again.
     watch : callable, optional
         Called with the number of the round, what is done, and the share of it that is done.
     options : SelfTrainingOptions, optional
@@ -146,7 +143,6 @@ class SelfTraining:
         like: str | None = None,
         tree: Any = None,
         relatives: RelativeWeights | None = None,
-        checkpoint: RoundsFile | None = None,
         watch: Callable[[int, str, float], object] | None = None,
         options: SelfTrainingOptions | None = None,
         donors: Sequence[str] = ("GC",),
@@ -155,7 +151,7 @@ class SelfTraining:
         self._options = options = options or SelfTrainingOptions()
         self._shortage = ""  # of the predictions that training began with
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
-        self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
+        self.known_introns, self._watch = known_introns, watch
         self._is_labelled = _is_among(known_introns, sample)
         tasks = model.donor.tasks
         self._named, self.relatives = (
@@ -171,12 +167,11 @@ class SelfTraining:
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         self._prior = relatives_density([model.layer[task] for task in tasks], self.weights)
         self._layer = layer_of_relatives(model, self.weights)
-        stored = None if checkpoint is None else checkpoint.load(self._layer)
-        self.rounds, self.state = stored or ([], self._first_estimates(assumed))
+        self.rounds: list[SelfTrainingRound] = []
+        self.state = self._first_estimates(assumed)
         self._candidates, self._reversed = self._score_both()
         self.posteriors = self._settle()
-        if not self.rounds:
-            self.rounds = [self._summarize_round(None)]
+        self.rounds.append(self._summarize_round(None))
 
     def _first_estimates(self, assumed: tuple[float, float]) -> Estimates:
         """Return the estimates before any round: the relatives' site models, and the genome's."""
@@ -455,7 +450,7 @@ class SelfTraining:
         while len(self.rounds) <= max_rounds and self._goes_on:
             before, old = self.posteriors, (self.state, self._candidates)
             with messages_from(logging.WARNING):
-                self.state = adapted = self._adapt()
+                self.state = self._adapt()
             moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
             self._candidates, self._reversed = self._score_both()
             self.posteriors = self._settle()
@@ -467,8 +462,6 @@ class SelfTraining:
                 )
                 return
             self.rounds.append(last)
-            if self._checkpoint is not None:  # what it learnt, before the lengths settle
-                self._checkpoint.save(self.rounds, adapted)
             on_round(last)
 
     def _worse(self, new: SelfTrainingRound) -> str:

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import InputFormatError, ModelFileError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
-from seqmtl.files.write import remove_file
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
@@ -130,7 +130,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the file."""
-        remove_file(self.path)
+        Path(self.path).unlink(missing_ok=True)
 
 
 def differing(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:

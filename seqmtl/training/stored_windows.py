@@ -20,7 +20,7 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.streams import read_json
-from seqmtl.files.write import UNFINISHED, remove_file, write_json
+from seqmtl.files.write import UNFINISHED, write_json
 from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
@@ -75,7 +75,7 @@ class WindowCache:
         if not os.path.isdir(self.path):
             return
         for name in set(os.listdir(self.path)).difference(_other_files(self.path)):
-            remove_file(os.path.join(self.path, name))
+            os.unlink(os.path.join(self.path, name))
         with suppress(OSError):  # it has other files
             os.rmdir(self.path)
 

@@ -1,11 +1,9 @@
-"""The command compare, run as a user would, also killed and continued."""
+"""The command compare, run as a user would."""
 
 import contextlib
 import json
 import re
 import shlex
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,24 +14,11 @@ import seqmtl as package
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
 from seqmtl.commands.main import main
 from seqmtl.comparison import Comparison, Protocol, Result, runs
-from seqmtl.files.json_lines import append_json_line
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --train-size 30 --json out.json"
-#: Kills itself after two runs are in the file of finished runs.
-KILLED = """
-import os, signal, sys
-from seqmtl.commands.main import main
-from seqmtl.comparison.results import FinishedRuns
-def append_and_die(runs, result, append=FinishedRuns.append):
-    append(runs, result)
-    if len(runs.load()) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-FinishedRuns.append = append_and_die
-main(sys.argv[1:])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +73,6 @@ def test_all_methods_and_figure(folder, whole):
     sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
     assert sizes == [30, 50]
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
-    assert not (folder / "out.json.partial").exists()
 
 
 def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
@@ -106,31 +90,11 @@ def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
     assert low < task["auprc_windows"][0] < high
 
 
-def test_more_splits_and_methods_add_to_those_there_are_and_none_is_lost(compare, whole):
-    compare("--splits 1 --methods individual,union --threads 1 -q")
+def test_results_do_not_depend_on_threads(compare, whole):
     output = compare("--splits 3 --threads 2")
-    assert "2 of 15 runs are already finished" in output.err
-    assert "13 of 13 done, about 0 s left" in output.err
+    assert "15 of 15 done, about 0 s left" in output.err
     assert output.out.startswith("| AUROC")
-    told = compare("--splits 2 --methods union", code=1).err
-    assert "out.json has 13 finished runs that are not asked for" in told
     assert json.loads(Path("out.json").read_text()) == whole
-
-
-def test_a_killed_run_goes_on(compare, data, whole):
-    words = shlex.split(f"compare {data} {OPTIONS} --splits 3 --threads 2")
-    done = subprocess.run([sys.executable, "-c", KILLED, *words], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert not Path("out.json").exists()
-    assert "of 15 runs are already finished" in compare("--splits 3 --threads 2").err
-    assert json.loads(Path("out.json").read_text()) == whole
-    assert not Path("out.json.partial").exists()
-
-
-def test_runs_of_other_settings_are_not_mixed(compare):
-    header = {"format": "seqmtl comparison, unfinished", "fingerprint": "other"}
-    append_json_line("out.json.partial", header)
-    assert "out.json.partial belongs to other data or settings" in compare(code=1).err
 
 
 def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
@@ -183,7 +147,7 @@ def test_a_table_of_similarity_from_python(data, tmp_path):
 
 
 def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):
-    def stopped(comparison, jobs, partial, **options):
+    def stopped(comparison, jobs, on_result):
         tasks = {"ape": {"auroc": 0.9, "auprc_windows": 0.8}}
         tasks["ape"] |= {f"{metric}_interval": [0.7, 1.0] for metric in [*tasks["ape"]]}
         return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]

@@ -66,7 +66,9 @@ def test_comment_and_header_lines(seqmtl):
     [("d.csv", "comma"), ("mash.tsv", "mash dist: cut -f1-3"), ("phylip.dist", "PHYLIP")],
 )
 def test_distances_csv_and_mash(seqmtl, file, fault):
-    assert re.search(f"{file}.*{fault}", seqmtl(f"similarity --distances {file} -o K.tsv", 1).err)
+    assert re.search(
+        f"{file}.*{fault}", seqmtl(f"similarity --source distances={file} -o K.tsv", 1).err
+    )
 
 
 def test_fasta_organism_with_blank(seqmtl):
@@ -171,7 +173,9 @@ def test_ok_tair10_protein_parent(seqmtl, signal):
 
 
 def test_protein_alignment(seqmtl):
-    assert re.search("prot.fa.*protein", seqmtl("similarity --alignment prot.fa -o K.tsv", 1).err)
+    assert re.search(
+        "prot.fa.*protein", seqmtl("similarity --source alignment=prot.fa -o K.tsv", 1).err
+    )
 
 
 def test_taskarray_frame_column_order():

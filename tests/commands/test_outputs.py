@@ -99,7 +99,7 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ),
         ("adapt m.seqmtl few.tsv --organism bee --like ape -o {}", "few.tsv"),
         ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
-        ("similarity --taxonomy dump --organisms ape,man -o {}", "dump/names.dmp"),
+        ("similarity --source taxonomy=dump --organisms ape,man -o {}", "dump/names.dmp"),
         ("compare windows.tsv.gz --methods union --json {}", "windows.tsv.gz"),
         # what is written or removed beside an output, and what is read beside an input
         (
@@ -110,7 +110,6 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("scan m.seqmtl genomes/ape.fa --organism ape --regions x.bed.gz.csi -o {}", "x.bed.gz"),
         ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "index"),
         ("train few.tsv.checkpoint -o {}", "few.tsv"),
-        ("adapt m.seqmtl few.tsv.checkpoint --organism bee --like ape -o {}", "few.tsv"),
         ("explain m.seqmtl {} --organism ape -o explained", "explained/poim_ape.tsv"),
         ("simulate --tree genomes/tree.fa -o . --windows {}", "60"),
         ("simulate --tree tree.json -o . --windows 60 --chromosome-length 20000", "summary.json"),

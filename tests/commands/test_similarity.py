@@ -47,14 +47,14 @@ def test_product_of_the_parts_of_names(write, tmp_path, seqmtl):
     species, factors = f"{tmp_path}/species.tsv", f"{tmp_path}/factors.tsv"
     seqmtl(f"similarity -q --tree '(man:1,ape:1):1;' --similarity tree:0.5 -o {species}")
     seqmtl(f"similarity -q --similarity easy:0.25 --organisms AP1,CTCF -o {factors}")
-    seqmtl(f"similarity -q --product {species} --product {factors} -o {tmp_path}/K.tsv")
+    seqmtl(f"similarity -q --source table={species} --source table={factors} -o {tmp_path}/K.tsv")
     K = TaskKernel.from_tsv(tmp_path / "K.tsv")
     assert K.names == ("man_AP1", "man_CTCF", "ape_AP1", "ape_CTCF")
     assert K.matrix[0].tolist() == [1, 0.25, K.matrix[0, 2], K.matrix[0, 2] / 4]
-    error = seqmtl(f"similarity --product {species} -o {species}", 1).err
+    error = seqmtl(f"similarity --source table={species} -o {species}", 1).err
     assert "would overwrite the input" in error
-    error = seqmtl(f"similarity --product {species} --similarity {factors}", 2).err
-    assert "--product names all tables; give it alone" in error
+    error = seqmtl(f"similarity --source table={species} --similarity {factors}", 2).err
+    assert "--source table=TSV names all tables; leave --similarity out" in error
 
 
 def test_a_misspelt_kind_is_no_file(tree, seqmtl):
@@ -88,11 +88,19 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("", "give one of --tree, --taxonomy, .* or --similarity TSV or individual"),
+        ("", "give --tree or --source, or --similarity TSV or individual"),
         ("--similarity union", "union does not list organisms; give --organisms"),
-        ("--taxonomy folder", "tree does not list organisms; give --organisms"),
-        ("--tree t --scales 1,-2", "--scales must be .* above 0, got -2"),
-        ("--tree t --scales 1,x", "--scales must be .* above 0, got 'x'"),
+        ("--source taxonomy=folder", "tree does not list organisms; give --organisms"),
+        ("--tree t --similarity smooth:1,-2", "--similarity must be .* above 0, got -2"),
+        ("--tree t --similarity smooth:1,x", "--similarity must be .* above 0, got 'x'"),
+        ("--source rrna.fa", "--source must be KIND=FILE, with a kind of taxonomy, .*'rrna.fa'"),
+        ("--source rrna=x.fa", "--source must be KIND=FILE, with a kind of taxonomy"),
+        ("--source groups=a --source groups=b", "--source groups must be given once, got 2"),
+        ("--tree t --source groups=a", "source of .*, got tree and groups"),
+        (
+            "--alignment x.fa",
+            "no option --alignment; seqmtl similarity takes --source alignment=FASTA",
+        ),
     ],
 )
 def test_wrong_usage(seqmtl, options, message):
@@ -170,20 +178,23 @@ GROUPS = {"primates": ["ape", "man"], "animals": ["ape", "man", "fly"]}
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"taxonomy": "."}, TaskKernel.from_tree("((ape,man),fly);", PRIMATES)),
-        ({"alignment": "rrna.fa"}, TaskKernel.smooth(MISMATCHES, names=PRIMATES)),
-        ({"distances": "D.tsv"}, TaskKernel.smooth(DISTANCES, names=PRIMATES)),
+        ({"source": {"taxonomy": "."}}, TaskKernel.from_tree("((ape,man),fly);", PRIMATES)),
+        ({"source": ["alignment=rrna.fa"]}, TaskKernel.smooth(MISMATCHES, names=PRIMATES)),
+        ({"source": {"distances": "D.tsv"}}, TaskKernel.smooth(DISTANCES, names=PRIMATES)),
         (
-            {"distances": "D.tsv", "scales": [3, 0.1]},
+            {"source": {"distances": "D.tsv"}, "similarity": "smooth:3,0.1"},
             TaskKernel.smooth(DISTANCES, [3, 0.1], PRIMATES),
         ),
         (
-            {"distances": "D.tsv", "similarity": "hierarchical"},
+            {"source": {"distances": "D.tsv"}, "similarity": "hierarchical"},
             TaskKernel.hierarchical("((ape,man),fly);", PRIMATES),
         ),
-        ({"graph": ["one.tsv"]}, TaskKernel.graph(GRAPHS[0], PRIMATES)),
-        ({"graph": ["one.tsv", "two.tsv"]}, TaskKernel.multigraph(GRAPHS, PRIMATES)),
-        ({"groups": "groups.tsv"}, TaskKernel.clustering(GROUPS, PRIMATES)),
+        ({"source": {"graph": "one.tsv"}}, TaskKernel.graph(GRAPHS[0], PRIMATES)),
+        (
+            {"source": [("graph", "one.tsv"), ("graph", "two.tsv")]},
+            TaskKernel.multigraph(GRAPHS, PRIMATES),
+        ),
+        ({"source": "groups=groups.tsv"}, TaskKernel.clustering(GROUPS, PRIMATES)),
     ],
 )
 def test_a_table_of_every_source_is_what_training_reads(

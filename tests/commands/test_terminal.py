@@ -118,7 +118,7 @@ def shell(request, model, tmp_path):
         "--version",
         "train --features help",
         "info {model} --json -",
-        "scan {model} {genome} --organism man --format bedgraph --track-value score -q -o -",
+        "scan {model} {genome} --organism man --format bedgraph -q -o -",
     ],
 )
 def test_standard_output_that_is_full_or_closed_is_named_in_one_line(shell, command):
@@ -129,7 +129,7 @@ def test_standard_output_that_is_full_or_closed_is_named_in_one_line(shell, comm
 
 @pytest.mark.parametrize(
     "command",
-    ["help", "scan {model} {genome} --format bedgraph --track-value score -q -o -"],
+    ["help", "scan {model} {genome} --format bedgraph -q -o -"],
 )
 def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
     """``seqmtl ... | head -1``: code 141, as of other programs that are ended by SIGPIPE."""
@@ -143,7 +143,7 @@ def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
 @pytest.mark.parametrize("shell", ["1"], indirect=True)
 def test_a_disk_that_becomes_full_under_standard_output_is_an_error(shell, tmp_path):
     """``PYTHONUNBUFFERED=1``, as in many containers, cut the text, with code 0."""
-    options = "--organism man --format bedgraph --track-value score -q"
+    options = "--organism man --format bedgraph -q"
     scan = f"{{seqmtl}} scan {{model}} {{genome}} {options} -o -"
     told = FULL.replace("No space left on device", "File too large")
     assert shell(f"(ulimit -f 1; {scan} > out)") == (1, "", told)
@@ -192,7 +192,7 @@ def test_only_the_words_track_and_browser_make_a_line_no_row():
 @pytest.mark.parametrize("shell", [""], indirect=True)
 def test_other_names_of_standard_output_are_standard_output(shell):
     """What others have written to it before stays, and a pipe that is closed early is no error."""
-    options = "--organism man --format bedgraph --track-value score -q"
+    options = "--organism man --format bedgraph -q"
     command = f"{{seqmtl}} scan {{model}} {{genome}} {options} -o"
     status, expected, _ = shell(f"{command} -")
     assert (status, len(expected) > 100) == (0, True)

@@ -1,21 +1,16 @@
 """Documents, tables and figures of a comparison, against numbers worked out by hand."""
 
-import json
-
 import pytest
 
 from seqmtl.comparison.results import (
-    FinishedRuns,
     Result,
     check_document,
     draw_comparison,
     make_document,
-    read_results,
     summarize,
     to_markdown,
 )
 from seqmtl.evaluation.cells import Cell, best_of, mean_cell
-from seqmtl.exceptions import SeqmtlError
 
 
 def _result(split, method, a, b):
@@ -37,7 +32,7 @@ RESULTS = [
 
 @pytest.fixture
 def document():
-    return make_document(RESULTS, {"seed": 0}, {"fly": {}}, "digest")
+    return make_document(RESULTS, {"seed": 0}, {"fly": {}})
 
 
 def test_the_document_has_one_value_per_split(document):
@@ -49,15 +44,7 @@ def test_the_document_has_one_value_per_split(document):
     }
     assert document["splits"] == [0, 1]
     assert document["schema_version"] == 2
-    assert make_document(RESULTS[::-1], {"seed": 0}, {"fly": {}}, "digest") == document
-
-
-def test_results_come_back_from_their_document(document, write):
-    path = write(json.dumps(document))
-    found = read_results(path, "digest")
-    assert sorted(found, key=lambda r: (r.split, r.method == "mtl")) == RESULTS
-    for other, digest in ((path, "another"), (write("{", "x.json"), "digest"), ("none", "digest")):
-        assert read_results(other, digest) == []
+    assert make_document(RESULTS[::-1], {"seed": 0}, {"fly": {}}) == document
 
 
 def test_means_spreads_and_no_winner_of_ties(document):
@@ -99,7 +86,7 @@ def test_errors_of_a_mean_add_up_in_squares():
 
 
 def test_one_split_has_no_spread_and_what_is_drawn_is_described():
-    text = to_markdown(make_document(RESULTS[:2], {}, {}, "digest"))
+    text = to_markdown(make_document(RESULTS[:2], {}, {}))
     assert "±" not in text
     assert "0.6000 (0.5000-0.6000)" in text
     assert "One split, with 95 % bootstrap intervals" in text
@@ -107,21 +94,13 @@ def test_one_split_has_no_spread_and_what_is_drawn_is_described():
         (("train", "test"), "standard deviation over 2 splits;"),
         (("train",), "over 2 splits, which differ in their training windows; the test windows are"),
     ):
-        assert note in to_markdown(make_document(RESULTS, {}, {}, "digest", drawn))
+        assert note in to_markdown(make_document(RESULTS, {}, {}, drawn))
 
 
-def test_results_of_another_version_are_refused_and_not_replaced(document, tmp_path):
-    path = tmp_path / "old.json"
+def test_results_of_another_version_are_refused(document):
     for version in (1, 3):
-        other = {**document, "schema_version": version}
         with pytest.raises(ValueError, match="schema_version must be 2"):
-            check_document(other)
-        path.write_text(json.dumps(other))
-        with pytest.raises(SeqmtlError, match=r"old\.json is of another seqmtl .*name another"):
-            read_results(str(path), "digest")
-    path.write_text('{"format": "seqmtl comparison, unfinished"}\n{"split": 0}\n')
-    with pytest.raises(SeqmtlError, match=r"old\.json belongs to other data or settings"):
-        FinishedRuns(str(path), "digest").load()
+            check_document({**document, "schema_version": version})
 
 
 def test_the_figure_shows_every_mean(document):
@@ -137,24 +116,3 @@ def test_the_figure_shows_every_mean(document):
     note, box = figure._supxlabel, figure._supxlabel.get_window_extent()
     assert note.get_text().replace("\n", " ").endswith("the test windows are the same in all")
     assert 0 < box.x0 < box.x1 < figure.bbox.x1  # not cut off
-
-
-def test_finished_runs_survive_a_torn_line_and_belong_to_a_comparison(tmp_path):
-    path = tmp_path / "p"
-    partial = FinishedRuns(str(path), "digest")
-    assert partial.load() == []
-    for result in RESULTS[:2]:
-        partial.append(result)
-    with path.open("a") as stream:
-        stream.write('{"split": 7, "met')
-    assert partial.load() == RESULTS[:2]
-    partial.append(RESULTS[2])
-    assert partial.load() == RESULTS[:3]
-    message = "belongs to other data or settings; resume with the original"
-    with pytest.raises(SeqmtlError, match=message):
-        FinishedRuns(str(path), "another").load()
-    path.write_text("no json\n")
-    with pytest.raises(SeqmtlError, match=r"is damaged \(.*\); remove it to start afresh"):
-        partial.load()
-    path.write_text('{"format')
-    assert partial.load() == []

@@ -1,4 +1,4 @@
-"""Runs over processes: the same results however they are shared out, stopped and continued."""
+"""Runs of methods on splits: the same results on any number of threads."""
 
 from dataclasses import replace
 
@@ -8,9 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import TaskKernel, WeightedDegree, use_threads
 from seqmtl.adaptation.few_labels import train_with_few
-from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison, runs
-from seqmtl.exceptions import TrainingInterrupted
-from seqmtl.linear_model.site import Site
+from seqmtl.comparison import Comparison, Protocol, run_comparison, runs
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
@@ -60,54 +58,17 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     assert found.converged
 
 
-def test_results_do_not_depend_on_threads_or_on_stopping(
-    comparison, expected, tmp_path, monkeypatch
-):
-    partial = FinishedRuns(str(tmp_path / "p"), comparison.fingerprint())
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    message = r"finished runs are in .*p: run the same"
-    with use_threads(2), pytest.raises(TrainingInterrupted, match=message) as no:
-        run_comparison(comparison, JOBS, partial, on_result=stop)
-    assert no.value.checkpoint == partial.path
-    with monkeypatch.context() as patch:
-        patch.setattr(Comparison, "run", stop)  # before a run has finished
-        with pytest.raises(KeyboardInterrupt, match=r"^$") as plain:
-            run_comparison(comparison, JOBS, FinishedRuns(str(tmp_path / "none"), "digest"))
-    assert plain.type is KeyboardInterrupt
-    assert len(partial.load()) == 1
+def test_results_do_not_depend_on_threads(comparison, expected):
     seen = []
     with use_threads(3):
         note = lambda result, seconds: seen.append((result.split, result.method))  # noqa: E731
-        found = run_comparison(comparison, JOBS, partial, finished=expected[1:2], on_result=note)
-    assert found == expected
-    assert seen == JOBS[2:]
-    assert run_comparison(comparison, JOBS[::-1], partial, finished=expected[:1]) == found[::-1]
+        assert run_comparison(comparison, JOBS, note) == expected
+    assert seen == JOBS
 
 
-def test_an_error_of_a_run_is_raised(comparison, tmp_path):
-    partial = FinishedRuns(str(tmp_path / "p"), "digest")
+def test_an_error_of_a_run_is_raised(comparison):
     with pytest.raises(ValueError, match="'mkl' needs a task kernel"):
-        run_comparison(comparison, [(0, "mkl")], partial)
-
-
-def test_the_fingerprint_tells_data_and_settings_apart(comparison):
-    others = [
-        {"windows": _windows(seed=1)},
-        {"windows": _windows().with_tasks(np.array(["a", "b", "c"] * 100))},
-        {"protocol": Protocol(31)},
-        {"features": WeightedDegree(degree=2)},
-        {"settings": Settings(tol=1e-2)},
-        {"C": (1.0,)},
-        {"kernel": TaskKernel.union(NAMES)},
-        {"kernels": TaskKernel.union(NAMES)},
-        {"site": Site(3, 2, "AG")},
-    ]
-    digests = {replace(comparison, **changes).fingerprint() for changes in ({}, *others)}
-    assert len(digests) == 1 + len(others)
-    assert replace(comparison, windows=_windows()).fingerprint() == comparison.fingerprint()
+        run_comparison(comparison, [(0, "mkl")])
 
 
 @pytest.mark.parametrize("kernel", [None, TaskKernel.from_tree("((bee,fly),worm);")])

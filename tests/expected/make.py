@@ -26,7 +26,7 @@ from unittest import mock
 
 import seqmtl
 from seqmtl.commands.main import main as seqmtl_main
-from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison
+from seqmtl.comparison import Comparison, Protocol, run_comparison
 from seqmtl.comparison.protocol import count_split, drawn_parts
 from seqmtl.comparison.results import make_document, to_markdown
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -44,7 +44,6 @@ EXCLUDED = frozenset(
         "folder",
         "version",
         "seqmtl_version",
-        "fingerprint",
         "seconds",
         "threads",
         "megabases_per_second",
@@ -166,7 +165,7 @@ def _keys(value: Any) -> Any:
 def simulate_signals() -> Outputs:
     """Simulate a little of every signal."""
     outputs = {}
-    for signal in ("acceptor", "donor", "tss"):
+    for signal in ("acceptor", "donor"):
         run(
             f"simulate -q -o {signal} --seed 3 --signal {signal} --windows 40 --window 60 "
             "--chromosomes 2 --chromosome-length 30000"
@@ -299,12 +298,11 @@ def compare() -> Outputs:
         C=(0.1, 1.0),
         kernel=TaskKernel.from_tree("tree.nwk", windows.task_names),
     )
-    digest = comparison.fingerprint()
     jobs = [(split, method) for split in (0, 1) for method in ("individual", "union", "mtl")]
-    results = run_comparison(comparison, jobs, FinishedRuns("comparison.partial", digest))
+    results = run_comparison(comparison, jobs)
     sizes = count_split(windows, comparison.draw(0))
     drawn = drawn_parts(windows, comparison.protocol)
-    document = make_document(results, {"command": "compare"}, sizes, digest, drawn)
+    document = make_document(results, {"command": "compare"}, sizes, drawn)
     return {
         "compare/comparison.json": as_json(document),
         "compare/printed.txt": to_markdown(document),

@@ -13,31 +13,24 @@ import time
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files import write
 from seqmtl.files.write import (
     atomic_folder,
     atomic_gzip,
     atomic_write,
     check_outputs,
     make_folder,
-    only_run_in,
     write_json,
     write_lines,
 )
 
-#: Begins to write a file or a folder, and waits.
+#: Begins to write a file, and waits.
 WRITER = """
 import sys
-from seqmtl.files.write import atomic_folder, atomic_write
-if sys.argv[2] == "folder":
-    context = atomic_folder(sys.argv[1], last="end")
-    path = context.__enter__() / "end"
-    path.write_text("half")
-else:
-    context = atomic_write(sys.argv[1])
-    stream = context.__enter__()
-    stream.write("half")
-    stream.flush()
+from seqmtl.files.write import atomic_write
+context = atomic_write(sys.argv[1])
+stream = context.__enter__()
+stream.write("half")
+stream.flush()
 print("begun", flush=True)
 sys.stdin.readline()
 context.__exit__(None, None, None)
@@ -114,22 +107,6 @@ def test_of_two_open_files_the_one_that_is_full_is_named(tmp_path):
             full.write("x" * 100_000)
             full.flush()
     assert os.listdir(tmp_path) == []
-
-
-def test_a_file_that_another_run_removed_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
-    locks = iter([False, True])
-
-    def lock(handle):
-        (hidden,) = tmp_path.iterdir()
-        if is_ours := next(locks):
-            return is_ours
-        hidden.unlink()
-        return is_ours
-
-    monkeypatch.setattr(write, "_lock", lock)
-    write_file(tmp_path / "out", "text")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert (tmp_path / "out").read_text() == "text"
 
 
 def test_a_link_is_followed(tmp_path):
@@ -247,8 +224,8 @@ def other_run(tmp_path):
     """Return a function that starts another process, which is writing an output."""
     processes = []
 
-    def start(kind):
-        command = [sys.executable, "-c", WRITER, str(tmp_path / "out"), kind]
+    def start():
+        command = [sys.executable, "-c", WRITER, str(tmp_path / "out")]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         processes.append(subprocess.Popen(command, **pipes))
         assert processes[-1].stdout.readline() == "begun\n"
@@ -261,7 +238,7 @@ def other_run(tmp_path):
 
 
 def test_of_two_runs_on_one_output_the_last_wins(tmp_path, other_run):
-    process = other_run("file")
+    process = other_run()
     write_file(tmp_path / "out", "whole")
     assert (tmp_path / "out").read_text() == "whole"
     process.communicate("\n")
@@ -270,37 +247,16 @@ def test_of_two_runs_on_one_output_the_last_wins(tmp_path, other_run):
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_what_a_killed_run_left_goes_with_the_next_of_the_same_output(tmp_path, other_run):
+def test_a_killed_run_leaves_the_file_there_was_and_a_hidden_one(tmp_path, other_run):
     (tmp_path / "out").write_text("before")
-    process = other_run("file")
+    process = other_run()
     process.send_signal(signal.SIGKILL)
     process.wait()
     (left,) = set(os.listdir(tmp_path)) - {"out"}
     assert left.startswith(".out.unfinished-")
     assert (tmp_path / "out").read_text() == "before"
-    write_file(tmp_path / "another")
-    assert set(os.listdir(tmp_path)) == {"another", "out", left}
-    write_file(tmp_path / "out")
-    assert set(os.listdir(tmp_path)) == {"another", "out"}
-
-
-def test_a_folder_of_a_killed_run_goes_with_the_next(tmp_path, other_run):
-    process = other_run("folder")
-    (tmp_path / "out" / "mine").write_text("kept")
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    (left,) = set(os.listdir(tmp_path / "out")) - {"mine"}
-    assert left.startswith(".unfinished-")
-    fill(tmp_path / "out", "1")
-    assert set(os.listdir(tmp_path / "out")) == {"a", "below", "end", "mine"}
-
-
-def test_only_one_run_is_in_a_folder(tmp_path):
-    path = str(tmp_path)
-    for _ in range(2):
-        with only_run_in(path):
-            with pytest.raises(SeqmtlError, match=f"folder {path}: another run writes its results"):
-                only_run_in(path).__enter__()
+    write_file(tmp_path / "out", "after")
+    assert (tmp_path / "out").read_text() == "after"
 
 
 @pytest.fixture

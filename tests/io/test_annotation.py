@@ -318,8 +318,6 @@ GTF1 = 'gene_id "G"; transcript_id "t1";'
         # rows without a strand are of the others' on their contig, or of the transcript's row
         (row() + row(301, 400, strand="."), [("+", ((100, 200), (300, 400)))]),
         (row(strand=".") + row(kind="mRNA", attributes="ID=t1", strand="-"), [("-", ONE)]),
-        # more than seven million bases apart
-        (row() + row(9_000_001, 9_000_100), [("+", ONE), ("+", ((9_000_000, 9_000_100),))]),
         # a discontinuous feature: its rows are its exons
         (
             MRNA + MRNA.replace("101\t200", "301\t400") + row() + row(301, 400),
@@ -332,44 +330,6 @@ GTF1 = 'gene_id "G"; transcript_id "t1";'
         ),
         # a row of the transcript twice, its exons once
         (MRNA + MRNA + row(), [("+", ONE)]),
-        # overlapping copies, the rows of both before the exons
-        (
-            row(101, 400, kind="mRNA", attributes="ID=t1")
-            + row(151, 600, kind="mRNA", attributes="ID=t1")
-            + row(101, 200)
-            + row(151, 250)
-            + row(301, 400)
-            + row(501, 600),
-            [("+", ((100, 200), (300, 400))), ("+", ((150, 250), (500, 600)))],
-        ),
-        # two transcripts of one extent, whose exons in the middle differ
-        (
-            "".join(
-                row(101, 600, kind="mRNA", attributes="ID=t1")
-                + row(101, 200)
-                + row(middle, middle + 49)
-                + row(501, 600)
-                for middle in (301, 401)
-            ),
-            [
-                ("+", ((100, 200), (300, 350), (500, 600))),
-                ("+", ((100, 200), (400, 450), (500, 600))),
-            ],
-        ),
-        # a start codon after a stop codon
-        (
-            "".join(
-                row(a, b, kind=kind, attributes=GTF1)
-                for first in (101, 501)
-                for kind, a, b in (
-                    ("start_codon", first, first + 2),
-                    ("exon", first, first + 50),
-                    ("exon", first + 100, first + 150),
-                    ("stop_codon", first + 148, first + 150),
-                )
-            ),
-            [("+", ((100, 151), (200, 251))), ("+", ((500, 551), (600, 651)))],
-        ),
         # a codon that an intron splits
         (
             row(101, 150, attributes=GTF1)
@@ -387,23 +347,44 @@ def test_which_rows_are_one_transcript(write, text, expected):
     assert not annotation.exclusions
 
 
-def test_overlapping_copies_that_do_not_fit_their_rows_are_left_out(write):
-    text = MRNA + MRNA + row(101, 180) + row(151, 200)
-    annotation = read_annotation(write(text + row(attributes="Parent=good")))
-    assert [t.name for t in annotation.transcripts] == ["good"]
-    assert [left.reason for left in annotation.exclusions] == [
-        "overlapping copies of one ID that cannot be told apart"
-    ]
-    assert [own.exons for own in annotation.uncertain] == [((100, 200),)]
-
-
-def test_a_coding_sequence_that_two_copies_have_is_left_out(write):
-    rows = row(101, 400, kind="mRNA", attributes="ID=t1") * 2
-    rows += row(101, 400) + row(101, 200) + row(301, 400)
-    rows += row(121, 150, kind="CDS", phase="0")
-    for one in read_annotation(write(rows)).transcripts:
-        assert not one.cds
-        assert one.incomplete == ("tss", "polya", "start", "stop")
+@pytest.mark.parametrize(
+    "text",
+    [
+        # more than seven million bases apart, without rows of transcripts
+        row() + row(9_000_001, 9_000_100),
+        # overlapping copies with and without rows of their own
+        row(101, 400, kind="mRNA", attributes="ID=t1")
+        + row(151, 600, kind="mRNA", attributes="ID=t1")
+        + "".join(row(a, b) for a, b in ((101, 200), (151, 250), (301, 400), (501, 600))),
+        row(101, 400) + row(101, 200) + row(301, 400),
+        # two transcripts of one extent
+        "".join(
+            row(101, 600, kind="mRNA", attributes="ID=t1")
+            + "".join(row(a, a + 49) for a in (101, middle, 551))
+            for middle in (301, 401)
+        ),
+        # a row of another transcript lies in neither
+        MRNA + MRNA.replace("101\t200", "301\t400") + row() + row(301, 400) + row(501, 600),
+        # a start codon after a stop codon
+        "".join(
+            row(a, b, kind=kind, attributes=GTF1)
+            for first in (101, 501)
+            for kind, a, b in (
+                ("start_codon", first, first + 2),
+                ("exon", first, first + 50),
+                ("exon", first + 100, first + 150),
+                ("stop_codon", first + 148, first + 150),
+            )
+        ),
+    ],
+)
+def test_transcripts_of_one_id_that_cannot_be_told_apart_are_left_out(write, text, caplog):
+    good = "".join(row(attributes=f"Parent=good{i}") for i in range(200))
+    annotation = read_annotation(write(text + good))
+    assert len(annotation.transcripts) == 200
+    assert [left.reason for left in annotation.exclusions] == ["several transcripts with one ID"]
+    assert "1 of 201 transcripts are left out: several transcripts with one ID (1)" in caplog.text
+    assert {100} < {own.exons[0][0] for own in annotation.uncertain}
 
 
 @pytest.mark.parametrize(

@@ -108,11 +108,10 @@ def test_an_index_beside_the_file_is_used_while_it_fits(plain):
         load_genome(plain, padding=1, only=["II"])
 
 
-@pytest.mark.parametrize("keep_case", [False, True])
-def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, keep_case):
-    options = {"only": {"II", "absent"}, "keep_case": keep_case}
+def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain):
+    options = {"only": {"II", "absent"}}
     contigs = [list(read_contigs(plain, **options))]
-    (whole,) = (c for c in read_contigs(plain, keep_case=keep_case) if c.name == "II")
+    (whole,) = (c for c in read_contigs(plain) if c.name == "II")
     loaded = [load_genome(plain, padding=2, only=["II"])]
     write_index(plain)
     text = plain.read_text()
@@ -126,7 +125,6 @@ def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, keep_case)
         assert (other.name, other.codes.size) == ("I", 0)
         assert selected.name == "II"
         np.testing.assert_array_equal(selected.codes, whole.codes)
-        np.testing.assert_array_equal(selected.is_lower, whole.is_lower)
     for genome in loaded:
         assert genome.names == ("II",)
         assert decode(genome.contig("II")) == "GGGATC"
@@ -220,28 +218,24 @@ def test_an_index_that_counts_carriage_returns_is_not_used(plain):
     assert contig_lengths(plain) == {"I": 7, "II": 3}
 
 
-def test_contigs_tell_lower_case_and_bytes_read(write):
+def test_contigs_tell_bytes_read_and_ignore_case(write):
     path = write(">a\nACgtN\nnRrA\n>b\nacG\n")
     read = []
-    contigs = list(read_contigs(path, keep_case=True, on_read=read.append))
+    contigs = list(read_contigs(path, on_read=read.append))
     assert [(c.name, decode(c.codes)) for c in contigs] == [("a", "ACGTNNNNA"), ("b", "ACG")]
-    lower = ["".join("Ul"[int(flag)] for flag in c.is_lower) for c in contigs]
-    assert lower == ["UUllUlUlU", "llU"]
     assert sum(read) == path.stat().st_size
-    assert all(c.is_lower is None for c in read_contigs(path))
     with pytest.raises(InputFormatError, match="IUPAC nucleotide letters, got '#'"):
-        list(read_contigs(write(">a\nAC#\n"), keep_case=True))
+        list(read_contigs(write(">a\nAC#\n")))
 
 
 def test_a_part_of_a_contig(write):
-    (contig,) = read_contigs(write(">a\nACgtN\nnRrA\n"), keep_case=True)
+    (contig,) = read_contigs(write(">a\nACgtN\nnRrA\n"))
     for begin, end in ((-3, 4), (2, 5), (5, 99), (9, 12)):
         part = contig.between(begin, end)
         assert part.start == max(0, begin)
         assert decode(part.codes) == "ACGTNNNNA"[max(0, begin) : end]
         again = part.between(begin + 1, end - 1)
         assert decode(again.codes) == "ACGTNNNNA"[max(0, begin + 1) : end - 1]
-        np.testing.assert_array_equal(part.is_lower, contig.is_lower[max(0, begin) : end])
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_the_other_kind_of_model_is_told_apart(saved):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format_version": 13}, r"has model format 13, .* reads 5 to 12; install a newer seqmtl"),
+        ({"format_version": 13}, r"has model format 13, .* reads 1; train again, or"),
         ({"format": None}, r"is not a seqmtl model"),
         (
             {"model": "trees"},

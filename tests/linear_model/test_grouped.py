@@ -58,7 +58,7 @@ def test_a_file_gives_the_same_scores(model, file):
     windows = _windows()
     loaded = MultiTaskModel.load(file)
     assert isinstance(loaded.W, TaskWeights)
-    assert read_arrays(file)[0]["format_version"] == 6
+    assert "columns" in read_arrays(file)[1]
     assert loaded.W.shape == model.W.shape
     assert_array_equal(loaded.decision_function(windows), model.decision_function(windows))
     for table, expected in zip(loaded.W.tables, model.W.tables, strict=True):

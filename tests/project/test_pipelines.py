@@ -102,7 +102,7 @@ def test_a_step_that_was_interrupted_is_repeated_and_no_other(tmp_path):
     (tmp_path / "a.fa").write_text(a)
     pipe = tmp_path / "b.fa"
     os.mkfifo(pipe)  # its scan waits for letters until it is interrupted
-    (tmp_path / "genomes.txt").write_text("a.fa\nb.fa\t--strand +\n")
+    (tmp_path / "genomes.txt").write_text("a.fa\nb.fa\t--threshold 0\n")
     settings = {
         "genomes": "genomes.txt",
         "model": "starter:donor",
@@ -130,7 +130,7 @@ def test_a_step_that_was_interrupted_is_repeated_and_no_other(tmp_path):
     assert code == 0, messages
     assert sorted(path.name for path in made.iterdir()) == ["a.bed", "b.bed"]
     assert (made / "a.bed").stat() == of_a
-    for name, options in {"a": {}, "b": {"strand": "+"}}.items():
+    for name, options in {"a": {}, "b": {"threshold": 0}}.items():
         fasta, expected = tmp_path / f"{name}.fa", tmp_path / f"{name}.bed"
         seqmtl.scan("starter:donor", fasta, like="Drosophila", top=200, output=expected, **options)
         assert (made / f"{name}.bed").read_bytes() == expected.read_bytes()

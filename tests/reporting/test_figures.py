@@ -1,4 +1,4 @@
-"""Results of several models: table, dots, convergence."""
+"""Results of several models: table, dots."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import pytest
 from seqmtl._html import fill
 from seqmtl.evaluation import add_expected, evaluate
 from seqmtl.evaluation.cells import draw_dots, metric_cells
-from seqmtl.reporting.figures import draw_convergence
 from seqmtl.reporting.signal_sections import results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
@@ -29,7 +28,7 @@ def methods():
 
 def _page(methods, shown=""):
     values = {**results(methods, shown), "over": "all", "files": []}
-    return fill("report/accuracy.html", metrics=values, copies=[])
+    return fill("report/accuracy.html", metrics=values)
 
 
 def test_tables_mark_what_leads_by_more_than_intervals_and_escape_names(methods):
@@ -86,14 +85,3 @@ def test_dots_and_whiskers_are_the_results(methods):
         np.testing.assert_allclose(of_mean, [mean - below, mean + above])
     low, high = axes.get_xlim()
     assert 0.2 < low < min(map(min, dots)) < max(map(max, dots)) < high
-
-
-def test_convergence_leaves_out_gaps_that_have_no_logarithm():
-    history = [{"work": 1, "gap": 1.0}, {"work": 2, "gap": 0.1}, {"work": 3, "gap": 0.0}]
-    axes = draw_convergence({"run": history}, None).axes[0]
-    assert axes.get_yscale() == "log"
-    (line,) = axes.lines
-    assert line.get_xdata().tolist() == [1, 2]
-    assert line.get_ydata().tolist() == [1.0, 0.1]
-    _, tolerance = draw_convergence({"run": history}, 0.01).axes[0].lines
-    assert list(tolerance.get_ydata()) == [0.01, 0.01]

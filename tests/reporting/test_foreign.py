@@ -34,7 +34,6 @@ _COMPARISON = {
     "schema_version": 2,
     "version": "0.1.0",
     "settings": {"seed": 0},
-    "fingerprint": "f",
     "drawn": ["train", "test"],
     "splits": [0, 1],
     "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},

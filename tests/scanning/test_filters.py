@@ -97,11 +97,6 @@ def steps(contigs, write):
             lambda r: any(a <= r[1] < b for a, b in REGIONS.get(r[0], ())),
             {"c1", "c2"},
         ),
-        "softmask": (
-            ["--softmask", "skip"],
-            lambda r: contigs[r[0]][r[1] : r[1] + 2].isupper(),
-            {*SIZES},
-        ),
         "threshold": (["--threshold", "-0.5"], lambda r: r[3] >= -0.5, {*SIZES}),
         "min_probability": (["--min-probability", "0.2"], lambda r: r[3] >= AT_02, {*SIZES}),
         "contigs": (["--contigs", "c2,c1"], lambda r: True, {"c1", "c2"}),
@@ -113,11 +108,10 @@ def steps(contigs, write):
     "names",
     [
         ["regions"],
-        ["softmask"],
         ["threshold", "min_probability"],
         ["contigs"],
         ["contigs in a file"],
-        ["regions", "softmask", "threshold", "min_probability", "contigs"],
+        ["regions", "threshold", "min_probability", "contigs"],
         ["regions", "contigs in a file"],
     ],
 )
@@ -145,7 +139,6 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
     header = (tmp_path / "x.bed").read_text().splitlines()[0]
     for name, shown in {
         "regions": "sites that start in given regions",
-        "softmask": "no soft-masked sites",
         "threshold": "raw score >= -0.5",
         "min_probability": "probability >= 0.2",
     }.items():
@@ -163,7 +156,7 @@ def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, filter
 
     genome = tmp_path / "genome.fa"
     shutil.copy(folder / "genome.fa", genome)
-    options = ("--contigs", "c2", "--softmask", "skip")
+    options = ("--contigs", "c2")
     found = [filtered(*options, genome=genome)]
     Faidx(str(genome)).close()
     text = genome.read_bytes()
@@ -176,17 +169,15 @@ def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, filter
 
 
 @pytest.mark.parametrize("top", [1, 7, 10_000])
-@pytest.mark.parametrize("strand", ["both", "-"])
-def test_top_of_every_bin(folder, every, tmp_path, top, strand):
+def test_top_of_every_bin(folder, every, tmp_path, top):
     model = MultiTaskModel.load(folder / "model.seqmtl")
     best = SiteFilters(top=top, top_bases=5_000)
-    finder = finder_of(model, "man", filters=best, strands=strand)
+    finder = finder_of(model, "man", filters=best)
     summary = write_scan(tmp_path / "x.bed", read_contigs(folder / "genome.fa"), finder)
     rows = bed_rows(tmp_path / "x.bed")
     bins: dict[tuple[str, int], list] = {}
     for row in every:
-        if strand in ("both", row[2]):
-            bins.setdefault((row[0], row[1] // 5_000), []).append(row)
+        bins.setdefault((row[0], row[1] // 5_000), []).append(row)
     lists = [sorted(found, key=lambda r: (-r[3], r[1], r[2]))[:top] for found in bins.values()]
     expected = {row for rows in lists for row in rows}
     assert rows == [row for row in every if row in expected]
@@ -201,7 +192,7 @@ def test_ties_of_the_best_go_by_position():
     assert starts[filters.is_among_best(sites, 3)].tolist() == [5, 1_000_003, 5, 8]
 
 
-def test_filters_that_cannot_be_are_refused(folder, contigs):
+def test_filters_that_cannot_be_are_refused():
     scanner = Scanner([np.zeros((4, 4))])
     with pytest.raises(ValueError, match="top must be at least 1, got 0"):
         SiteFilters(top=0)
@@ -209,9 +200,6 @@ def test_filters_that_cannot_be_are_refused(folder, contigs):
         SiteFinder(scanner, filters=SiteFilters(min_probability=0.5))
     with pytest.raises(ValueError, match="a number from 0 to 1, got"):
         SiteFilters(min_probability=1.5)
-    contig = next(read_contigs(folder / "genome.fa"))
-    with pytest.raises(ValueError, match="read them with keep_case=True"):
-        SiteFinder(scanner, filters=SiteFilters(skip_lower=True)).find(contig, 0, 10)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +259,8 @@ def test_a_genome_of_short_contigs_makes_empty_files(scan, tmp_path):
     files = {"genome": tmp_path / "genome.fa"}
     for suffix in (*TEXT_SUFFIXES, "bedgraph.gz"):
         assert text_rows(scan("-q", out=f"x.{suffix}", **files)) == []
-    with pybigwig.open(str(scan("-q", "--strand", "+", out="x.bw", **files))) as file:
+    scan("-q", out="x.bw", **files)
+    with pybigwig.open(str(tmp_path / "x.plus.bw")) as file:
         assert file.chroms() == {"a": 20, "b": 5}
         assert file.intervals("a") is None
 
@@ -316,17 +305,11 @@ def test_low_splice_scores_are_counted(every, scan, capsys):
     assert f", {n_lines} sites written in" in message
 
 
-def test_values_of_tracks_are_for_tracks(folder, tmp_path, capsys):
-    run_scan(folder, tmp_path / "x.bed", "--track-value", "score", code=2)
-    assert "--track-value is for bigWig and bedGraph; leave it out" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_probabilities_of_an_uncalibrated_model_are_warned_of_once(scan, capsys, suffix):
     has_probabilities = suffix not in ("bw", "bedgraph")
     for options, n in (
         ([], has_probabilities),
-        *([] if has_probabilities else [(["--track-value", "probability"], 1)]),
         (["--min-probability", "0.5"], 1),
     ):
         scan(*options, out=f"x.{suffix}")
@@ -339,16 +322,13 @@ def test_tracks_hold_probabilities_if_the_organism_is_calibrated(scan, tmp_path,
     model = calibrated(path, np.random.default_rng(0).normal(size=100) + y, y)
     values = {}
     for name, options in {
-        "default": [],
-        "asked": ["--track-value", "probability"],
-        "raw": ["--track-value", "score"],
+        "default": ["--organism", "man"],
         "fly": ["--organism", "fly"],
-        "raw_fly": ["--organism", "fly", "--track-value", "score"],
     }.items():
         values[name] = text_rows(scan(*options, out=f"{name}.bedgraph", model=path))
-    assert values["default"] == values["asked"] != values["raw"]
+        values[f"raw_{name}"] = text_rows(scan(*options, out=f"raw_{name}.bedgraph"))
     assert values["fly"] == values["raw_fly"]
-    scores = np.array([float(row[3]) for row in values["raw"]])
+    scores = np.array([float(row[3]) for row in values["raw_default"]])
     p = model.probability(scores, ["man"] * scores.size)
     np.testing.assert_allclose([float(row[3]) for row in values["default"]], p, atol=5e-6)
     scan("--min-probability", "0.5", model=path)

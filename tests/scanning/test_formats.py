@@ -129,12 +129,10 @@ def test_bed_has_the_sites_with_the_letters_of_the_training_alone(scan, models, 
 def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters):
     pybigwig = pytest.importorskip("pyBigWig")
     options = [] if letters else ["--consensus", "any"]
-    scan("x.bw", "--track-value", "score", *options)
+    scan("x.bw", *options)
     assert {p.name for p in tmp_path.iterdir()} == {"x.plus.bw", "x.minus.bw"}
     for strand, name in (("+", "x.plus.bw"), ("-", "x.minus.bw")):
-        single = scan("one.bigWig", "--track-value", "score", "--strand", strand, *options)
-        assert single.read_bytes() == (tmp_path / name).read_bytes()
-        with pybigwig.open(str(single)) as file:
+        with pybigwig.open(str(tmp_path / name)) as file:
             assert file.chroms() == {contig: len(text) for contig, text in contigs.items()}
             for contig, text in contigs.items():
                 wanted = np.full(len(text), np.nan)
@@ -145,20 +143,26 @@ def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters
                 np.testing.assert_allclose(found, wanted, atol=7.5e-5)
 
 
-def test_probabilities_as_values(scan, models, expected):
+def test_probabilities_as_values(folder, models, contigs, expected, tmp_path):
     pybigwig = pytest.importorskip("pyBigWig")
-    options = ["--consensus", "any", "--track-value", "probability", "--strand", "+"]
-    wiggle, graph = scan("x.bw", *options), scan("x.bedgraph", *options)
-    sites = expected("donor", "")
-    p = zip(sites, probabilities(models["donor"], sites), strict=True)
-    wanted = {(contig, start): one for (contig, start, strand), one in p if strand == "+"}
-    with pybigwig.open(str(wiggle)) as file:
-        found = {(c, a): v for c in file.chroms() for a, _, v in file.intervals(c) or ()}
+    finder = finder_of(models["donor"], "man")
+    track = TrackOptions("probability", {name: len(text) for name, text in contigs.items()})
+    for suffix in ("bw", "bedgraph"):
+        contigs_read = read_contigs(folder / "genome.fa")
+        write_scan(tmp_path / f"x.{suffix}", contigs_read, finder, track=track)
+    sites = expected()
+    wanted = dict(zip(sites, probabilities(models["donor"], sites).tolist(), strict=True))
+    found = {}
+    for strand, name in (("+", "plus"), ("-", "minus")):
+        with pybigwig.open(str(tmp_path / f"x.{name}.bw")) as file:
+            for c in file.chroms():
+                found |= {(c, a, strand): v for a, _, v in file.intervals(c) or ()}
     assert found.keys() == wanted.keys()
     assert max(abs(found[key] - wanted[key]) for key in wanted) <= 1e-4
-    for contig, start, end, value in text_rows(graph):
+    for contig, start, end, value in text_rows(tmp_path / "x.bedgraph"):
         for place in range(int(start), int(end)):
-            assert float(value) == pytest.approx(found[contig, place], abs=1.1e-6)
+            of_strands = (found.get((contig, place, strand), -1) for strand in "+-")
+            assert float(value) == pytest.approx(max(of_strands), abs=1.1e-6)
 
 
 def test_gff3_is_read_by_gffutils(scan, models, expected):
@@ -279,7 +283,7 @@ def test_programs_find_contigs_of_a_gff3_in_the_genome(scan, tmp_path, program):
     need(program)
     genome, letters = tmp_path / "names.fa", "ACGGTTCAGC" * 10
     genome.write_text("".join(f">{name}\n{letters}\n" for name in NAMES))
-    path = scan("names.gff3", "--strand", "+", genome=genome)
+    path = scan("names.gff3", genome=genome)
     rows = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
     assert list(dict.fromkeys(row[0] for row in rows)) == NAMES
     if program == "bedtools":
@@ -303,7 +307,7 @@ def test_gffutils_and_our_reader_read_the_names_of_contigs_back(scan, tmp_path):
     gffutils = pytest.importorskip("gffutils")
     genome = tmp_path / "names.fa"
     genome.write_text("".join(f">{name}\n{'ACGGTTCAGC' * 10}\n" for name in NAMES))
-    path = scan("names.gff3", "--strand", "+", genome=genome)
+    path = scan("names.gff3", genome=genome)
     features = gffutils.iterators.DataIterator(str(path))
     assert list(dict.fromkeys(feature.seqid for feature in features)) == NAMES
     lines = path.read_text().splitlines()
@@ -325,11 +329,12 @@ def test_any_blocks_and_threads_give_the_same(folder, models, contigs, tmp_path,
     lengths = {name: len(text) for name, text in contigs.items()}
     paths = []
     for block in (250_000, 250, 1_750):
-        finder = finder_of(models["donor"], "man", block=block, strands="-")
-        paths.append(tmp_path / f"{block}.{suffix}")
+        finder = finder_of(models["donor"], "man", block=block)
+        out = tmp_path / f"{block}.{suffix}"
+        paths.append(tmp_path / f"{block}.minus.bw" if suffix == "bw" else out)
         with use_threads(3):
             track = TrackOptions(lengths=lengths)
-            write_scan(paths[-1], read_contigs(folder / "genome.fa"), finder, track=track)
+            write_scan(out, read_contigs(folder / "genome.fa"), finder, track=track)
     if suffix != "bw":
         assert len({path.read_bytes() for path in paths}) == 1
         return
@@ -347,8 +352,6 @@ def test_python_does_what_the_command_does(folder, scan, tmp_path):
     (entry,) = seqmtl.scan(*files, output=out, organism="man")
     assert out.read_bytes() == expected.read_bytes()
     assert (entry["files"], entry["n_reported"]) == ([str(out)], len(text_rows(out)))
-    with pytest.raises(ValueError, match="strand must be one of both, "):
-        seqmtl.scan(*files, output=out, strand="plus")
 
 
 def test_summary_as_json(scan, contigs, expected, tmp_path):
@@ -383,7 +386,8 @@ def test_a_genome_without_a_candidate_has_valid_empty_files(
     """A chromosome of gaps, as in assemblies in pieces: a warning, and files that can be read."""
     genome = tmp_path / "gaps.fa"
     genome.write_text(f">gap\n{letters}\n")
-    path = scan(f"x.{suffix}", "--strand", "+", genome=genome)
+    path = scan(f"x.{suffix}", genome=genome)
+    path = tmp_path / "x.plus.bw" if suffix == "bw" else path
     told = capsys.readouterr().err
     assert ("only 0 % of the letters are A, C, G or T" in told) == (letters != "ACGT")
     assert ("1 of 1 contigs not scanned" in told) == (len(letters) < LENGTH)

@@ -182,8 +182,6 @@ class TestArguments:
             SCANNER.scan_contig(encode("ACGT"), "both")
         with pytest.raises(ValueError, match="chunk must be an integer of at least 1"):
             SCANNER.scan_contig(encode("ACGT"), "+", 0)
-        with pytest.raises(ValueError, match="strands must be one of both"):
-            SiteFinder(SCANNER, strands="plus")
         for consensus in ("A", "AGG", "AN", "", "AG,", "AG GT"):
             with pytest.raises(ValueError, match="consensus must be 2 of the letters"):
                 SiteFinder(SCANNER, consensus=consensus)
@@ -224,8 +222,8 @@ class TestSites:
 
     def test_default_site_is_the_middle_base(self):
         assert Scanner([np.zeros((7, 4))]).site_offset == 3
-        finder = SiteFinder(Scanner([np.zeros((6, 4))]), strands="-")
-        assert found_in(whole("ACGTAC"), finder).starts.tolist() == [2]
+        finder = SiteFinder(Scanner([np.zeros((6, 4))]))
+        assert found_in(whole("ACGTAC"), finder).on_strand(True).starts.tolist() == [2]
 
     def test_values_are_merged(self):
         given = np.array([1, 0, 1, 1, 2, 2, 0, 3], dtype=np.float32)
@@ -258,10 +256,9 @@ class TestFiles:
         options = {
             "consensus": "AG",
             "filters": SiteFilters(threshold=0.5),
-            "strands": "-",
         }
         header, rows, _ = scan(SiteFinder(SCANNER, **options, log_odds=lambda s: 0 * s - np.log(3)))
-        assert "windows of 12 bases, strands -, consensus AG, raw score >= 0.5" in header[0]
+        assert "windows of 12 bases, strands both, consensus AG, raw score >= 0.5" in header[0]
         assert "2 base(s) from offset 4" in header[1]
         assert "0-based half-open" in header[1]
         assert len(header[2][1:].split("\t")) == len(rows[0]) == 8
@@ -278,15 +275,13 @@ class TestFiles:
         expected = 1000 / (1 + np.exp(-fields[:, 1]))
         np.testing.assert_allclose(fields[:, 0], expected, atol=0.6)
 
-    @pytest.mark.parametrize("strands", ["both", "+", "-"])
-    def test_bedgraph_is_sorted_disjoint_and_the_larger_strand(self, strands):
-        _, rows, summary = scan(SiteFinder(SCANNER, strands=strands), file_format="bedgraph")
+    def test_bedgraph_is_sorted_disjoint_and_the_larger_strand(self):
+        _, rows, summary = scan(file_format="bedgraph")
         assert len(rows) == summary.n_records
         for name, text in CONTIGS.items():
             best: dict[int, float] = {}
-            for start, strand, score in brute_sites(text):
-                if strands in ("both", strand):
-                    best[start] = max(score, best.get(start, -np.inf))
+            for start, _, score in brute_sites(text):
+                best[start] = max(score, best.get(start, -np.inf))
             values, end_before = {}, 0
             for _, start, end, value in (row for row in rows if row[0] == name):
                 assert end_before <= int(start) < int(end)
@@ -303,16 +298,14 @@ class TestFiles:
     def test_summary_and_short_contigs(self, caplog):
         progress = []
         with caplog.at_level(logging.WARNING, logger="seqmtl.scanning.scan"):
-            _, _, summary = scan(
-                SiteFinder(SCANNER, strands="+"), progress=lambda *bases: progress.append(bases)
-            )
+            _, _, summary = scan(progress=lambda *bases: progress.append(bases))
         assert summary.n_contigs == 4
         assert summary.n_bases == 400 + 7 + 12 + 130
-        assert summary.n_scored == summary.n_records == 389 + 1 + 119
+        assert summary.n_scored == summary.n_records == 2 * (389 + 1 + 119)
         assert progress[-1] == (549,)
         assert summary.short_contigs == ["tiny"]
         windows = [text[i : i + 12] for text in CONTIGS.values() for i in range(len(text) - 11)]
-        assert summary.n_mixed == sum("N" in window for window in windows)
+        assert summary.n_mixed == 2 * sum("N" in window for window in windows)
         assert "1 of 4 contigs not scanned (shorter than a window of 12 bases)" in caplog.text
         assert "tiny" in caplog.text
 
@@ -398,18 +391,14 @@ class TestSmallContigs:
         return {f"c{i}": make_contig(rng, int(n), 0.2) for i, n in enumerate(sizes)}
 
     def pieces(self, contigs):
-        rng, made = np.random.default_rng(2), []
-        for name, text in contigs.items():
-            is_lower = rng.random(len(text)) < 0.1
-            made.append(ContigPiece(name, 0, encode(text), is_lower))
-        return made
+        return [ContigPiece(name, 0, encode(text)) for name, text in contigs.items()]
 
     @pytest.mark.parametrize(
         "options",
         [
             {},
             {"consensus": "AG", "filters": SiteFilters(threshold=0.0)},
-            {"consensus": "GT,GC", "filters": SiteFilters(skip_lower=True), "strands": "-"},
+            {"consensus": "GT,GC"},
             {"filters": SiteFilters(contigs={"c0", "c1", "c3", "c4", "c9", "c10", "c44"})},
         ],
     )

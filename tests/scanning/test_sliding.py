@@ -137,7 +137,7 @@ def test_scan(seqmtl, tmp_path, monkeypatch, genome, text):
         for name, i, strand, _ in expected
     ]
     assert_allclose([float(r[6]) for r in rows], [row[3] for row in expected], atol=2e-5)
-    seqmtl(f"{run}/o.bg --track-value score")
+    seqmtl(f"{run}/o.bg")
     values = {}
     for line in (tmp_path / "o.bg").read_text().splitlines():
         if not line.startswith("#"):
@@ -173,11 +173,6 @@ def test_filters_apply_to_the_best_windows(seqmtl, tmp_path, genome):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (
-            "-o o.bed --strand +",
-            2,
-            "--strand does not apply: k-mers of both strands give one score",
-        ),
         ("-o o.bed --consensus GT", 2, "--consensus is for models of sites; this one has none"),
         ("-o o.spsc", 1, "splice scores (spsc) need a model of one of donor, acceptor"),
         ("-o o.bed --format introns", 2, "introns need a model of seqmtl pair"),

@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.simulation import default_tree, simulate, write_simulation
 from seqmtl.simulation.trees import drift_traits, read_organisms
-from tests.crashes import die_at_renames
+from tests.crashes import die_at_renames, files_of
 
 TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
 SMALL = {"tree": TREE, "chromosome_length": 60_000, "n_windows": 150, "seed": 3}
-SIGNALS = ("acceptor", "donor", "tss")
+SIGNALS = ("acceptor", "donor")
 
 
 def reverse_complement(text: str) -> str:
@@ -138,10 +138,6 @@ def sites_of(genes: dict[str, Gene], signal: str) -> dict[str, tuple[str, int, i
     for name, gene in genes.items():
         spans, strand = sorted(gene.exons), gene.strand
         introns = [(left[1], right[0]) for left, right in itertools.pairwise(spans)]
-        if signal == "tss":
-            base = spans[0][0] if strand == "+" else spans[-1][1] - 1
-            sites[f"{name}.tss"] = (gene.contig, base, base + 1, strand)
-            continue
         for number, (start, end) in enumerate(introns if strand == "+" else introns[::-1], 1):
             first = start if (signal == "donor") == (strand == "+") else end - 2
             sites[f"{name}.{number}"] = (gene.contig, first, first + 2, strand)
@@ -157,8 +153,7 @@ def folder(tmp_path_factory):
 
 def test_windows_are_cut_around_the_sites_of_the_bed(written):
     folder, signal = written
-    length = 1 if signal == "tss" else 2
-    letters = {"acceptor": {"AG"}, "donor": {"GT"}, "tss": set("ACGT")}[signal]
+    letters = {"acceptor": "AG", "donor": "GT"}[signal]
     rows, contigs = read_windows(folder), {"train": {"chr1", "chr2"}, "test": {"chr3"}}
     for organism in "abc":
         genome = read_fasta(folder / "genomes" / f"{organism}.fa")
@@ -170,26 +165,23 @@ def test_windows_are_cut_around_the_sites_of_the_bed(written):
         for (contig, first, end, name, score, strand), row in zip(bed, own, strict=True):
             start, is_true = int(first), row["label"] == "1"
             assert (row["contig"], row["position"], row["strand"]) == (contig, first, strand)
-            assert (int(end) - start, score) == (length, "1000" if is_true else "0")
+            assert (int(end) - start, score) == (2, "1000" if is_true else "0")
             assert (name == "decoy") == (not is_true)
             assert contig in contigs[row["split"]]
-            centre = start + length / 2
             if strand == "+":
-                left = int(np.floor(centre)) - 50
+                left = start + 1 - 50
                 window = genome[contig][left : left + 101]
             else:
-                right = int(np.ceil(centre)) + 50
+                right = start + 1 + 50
                 window = reverse_complement(genome[contig][right - 101 : right])
             assert row["sequence"] == window
             assert len(window) == 101
-            assert (window[50] if signal == "tss" else window[49:51]).upper() in letters
+            assert window[49:51].upper() == letters
             place = contig, start, int(end), strand
             if is_true:
                 assert taken.setdefault(name, place) is place
             else:
                 assert place not in known.values()
-                distances = [abs(p[1] - start) for p in known.values() if p[0] == contig]
-                assert signal != "tss" or min(distances) > 50
         assert taken == {name: known[name] for name in taken}
         on_last = {name for name, place in known.items() if place[0] == "chr3"}
         assert on_last == {name for name, place in taken.items() if place[0] == "chr3"}
@@ -253,7 +245,7 @@ def test_a_seed_gives_the_same_bytes_whatever_the_hash_seed(tmp_path):
     first, second = simulate(**SMALL), simulate(**{**SMALL, "seed": 4})
     for one, other in zip(first.genomes, second.genomes, strict=True):
         assert np.mean(one.letters == other.letters) < 0.5
-    made = [simulate(**SMALL, n_genes=30, signal=signal) for signal in SIGNALS[:2]]
+    made = [simulate(**SMALL, n_genes=30, signal=signal) for signal in SIGNALS]
     assert made[0].genomes[1].letters.tobytes() == made[1].genomes[1].letters.tobytes()
 
 
@@ -362,14 +354,13 @@ def test_close_leaves_have_more_similar_codons_and_introns(tmp_path):
 def test_windows_lie_inside_and_are_centred(seed, window, length, signal, n_windows):
     options = {"signal": signal, "n_windows": n_windows, "n_chromosomes": 2}
     made = simulate("(x,y:0.3);", seed=seed, window=window, chromosome_length=length, **options)
-    letters = {"acceptor": b"AG", "donor": b"GT", "tss": None}[signal]
+    letters = {"acceptor": b"AG", "donor": b"GT"}[signal]
     for genome in made.genomes:
         assert np.sum(~genome.is_test()) == n_windows
         windows = made.windows(genome)
         assert windows.shape == (len(genome.sites), window)
-        if letters:
-            middle = windows[:, window // 2 - 1 : window // 2 + 1] & 0xDF
-            assert np.all(middle == np.frombuffer(letters, dtype=np.uint8))
+        middle = windows[:, window // 2 - 1 : window // 2 + 1] & 0xDF
+        assert np.all(middle == np.frombuffer(letters, dtype=np.uint8))
         first = np.minimum(genome.sites.starts - window // 2, genome.sites.starts)
         last = genome.sites.starts + window // 2 + 1
         chromosome = genome.contig_index()
@@ -423,7 +414,7 @@ def test_a_bad_tree_file_is_named(tmp_path):
         ({"n_windows": {"b": "x"}}, "n_windows of b must be an integer of at least 0"),
         ({"n_windows": {"z": 5}}, "n_windows must name leaves of the tree, got 'z'"),
         ({"window": 1}, "window must be an integer of at least 2"),
-        ({"signal": "polyA"}, "signal must be one of acceptor, donor, tss, got 'polyA'"),
+        ({"signal": "polyA"}, "signal must be one of acceptor, donor, got 'polyA'"),
         ({"decoys_per_site": 0}, "decoys_per_site must be an integer of at least 1"),
         ({"drift": -0.1}, "drift must be a finite number of at least 0"),
         ({"drift": float("nan")}, "drift must be a finite number of at least 0"),
@@ -494,7 +485,7 @@ def test_a_simulation_that_was_killed_is_repeated(tmp_path):
     whole, died = die_at_renames(tmp_path / "runs", command, (1, 4, 9))
     assert len(died) == 3
     for folder in died:
-        assert digest(folder) == digest(whole)
+        assert files_of(folder) == files_of(whole)
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):

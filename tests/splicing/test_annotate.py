@@ -1,7 +1,6 @@
 """``seqmtl annotate``: whose genome it is, and whose results the folder has."""
 
 import json
-import re
 
 import pytest
 
@@ -65,39 +64,29 @@ def annotate(new, tmp_path, seqmtl):
     return run
 
 
-def test_results_of_another_organism_are_not_written_over(annotate, tmp_path):
-    annotate("a")
-    results = files_of(tmp_path / "x")
-    told = annotate("b", code=1)
-    assert re.search(
-        r"x must be a new folder or one of b, but it has results of a; .*--force", told
-    )
-    assert files_of(tmp_path / "x") == results
-    annotate("b", "--force")
-    assert json.loads((tmp_path / "x/summary.json").read_text())["organism"] == "b"
-    annotate("b")  # its own
-
-
-def test_results_of_another_genome_of_the_name_are_not_written_over(
-    annotate, new, tmp_path, seqmtl
-):
-    """Two assemblies in files called genome.fa, with the default name."""
-    annotate("a")
-    other = f"annotate {new}/sim/genomes/b.fa --organism a --like b --model {new}/pair.seqmtl"
-    told = seqmtl(f"{other} -o {tmp_path}/x", 1).err
-    assert "but it has results of a from another genome; choose another folder" in told
-
-
 @pytest.mark.parametrize("name", ["model.seqmtl", "report.html", "sites.donor.bed.gz"])
-def test_files_that_annotate_did_not_write_are_not_written_over(annotate, tmp_path, name):
+def test_files_of_the_names_of_results_are_replaced_only_by_force(annotate, tmp_path, name):
     """A user trains a model into model.seqmtl, and then names that folder."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / name).write_text("mine")
     told = annotate("a", code=1)
-    assert f"but it has {tmp_path}/x/{name}, which is not of annotate; choose another" in told
+    assert f"x must have no files of the names of results, got {tmp_path}/x/{name}; " in told
     assert {path.name: path.read_text() for path in (tmp_path / "x").iterdir()} == {name: "mine"}
-    annotate("a", "--force")
+    assert "is used unchanged" in annotate("a", "--force")
     assert (tmp_path / "x" / name).read_bytes() != b"mine"
+    results = files_of(tmp_path / "x")
+    assert not any("unfinished" in path for path in results)
+    assert json.loads(results["summary.json"])["organism"] == "a"
+    annotate("b", code=1)
+    assert files_of(tmp_path / "x") == results
+
+
+def test_an_organism_of_the_model_has_no_rounds(annotate, tmp_path):
+    annotate("a")
+    summary = json.loads((tmp_path / "x/summary.json").read_text())
+    assert "rounds" not in summary
+    page = (tmp_path / "x/report.html").read_text()
+    assert f"<td>{summary['scans'][0]['n_scored']:,}</td>" in page
 
 
 def test_files_of_other_names_stay(annotate, tmp_path):

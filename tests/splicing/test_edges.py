@@ -235,17 +235,3 @@ def test_an_edge_that_is_none_is_refused(genes, tmp_path, change, message):
     with pytest.raises(ModelFileError) as info:
         load_model(tmp_path / "changed")
     assert str(info.value).startswith(f"{tmp_path}/changed: {message}")
-
-
-@pytest.mark.parametrize("array", ["networks", "tss.bias", "polya.bias"])
-def test_parts_of_earlier_files_are_refused_by_name(case, tmp_path, array):
-    """What such a model scores without them would be wrong."""
-    header, arrays = read_arrays(case / "splice")
-    header["seqmtl_version"] = "0.9"
-    write_arrays(tmp_path / "old", header, arrays | {array: np.zeros((2, 3), np.float32)})
-    message = (
-        rf"old: was paired by seqmtl '0\.9' with {array.partition('.')[0]}, which this seqmtl .* "
-        "does not take; pair the models again"
-    )
-    with pytest.raises(ModelFileError, match=message):
-        load_model(tmp_path / "old")

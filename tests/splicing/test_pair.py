@@ -233,16 +233,13 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
         load_model(tmp_path / "bad")
 
 
-def test_a_file_with_content_by_6_mers_is_refused(case, tmp_path):
-    """As earlier versions wrote it; other shapes are damages."""
+def test_content_of_another_shape_is_refused(case, tmp_path):
     header, arrays = read_arrays(case / "splice")
-    header["seqmtl_version"] = "0.0.1"
-    message = r"paired by seqmtl '0\.0\.1' with 6-mers of coding content, .* pair the models again"
-    for shape, expected in (((2, 3, 4096), message), ((2, 3, 3, 256), "array coding must be")):
+    for shape in ((2, 3, 4096), (2, 3, 3, 256)):
         changed = {**arrays, "coding": np.zeros(shape, dtype=np.float32)}
-        write_arrays(tmp_path / "old", header, changed)
-        with pytest.raises(ModelFileError, match=expected):
-            load_model(tmp_path / "old")
+        write_arrays(tmp_path / "other", header, changed)
+        with pytest.raises(ModelFileError, match="array coding must be"):
+            load_model(tmp_path / "other")
 
 
 def test_predict_says_that_it_cannot(case):
@@ -297,29 +294,6 @@ def test_an_annotation_without_introns_is_refused(case, monkeypatch):
     message = "donors and .*acceptors: the annotation has no introns"
     with pytest.raises(SeqmtlError, match=message):
         fit_layer(*_inputs(case))
-
-
-def test_a_layer_of_an_earlier_file_is_read(case, tmp_path):
-    header, arrays = read_arrays(case / "splice")
-    layer = load_model(case / "splice").layer_of("a")
-    for own in header["layer"].values():
-        for name in ("tails", "least"):
-            own.pop(name)
-    header["format_version"] = 9
-    write_arrays(tmp_path / "old", header, arrays)
-    old = load_model(tmp_path / "old").layer_of("a")
-    assert old.least == (-1e9, -1e9)
-    assert old.density(2 * old.longest)[old.longest : -1].sum() == 0
-    # one tail, which fell from the last length of the table
-    header["layer"]["a"]["decay"] = 0.01
-    write_arrays(tmp_path / "old", header, arrays)
-    old = load_model(tmp_path / "old").layer_of("a")
-    n = layer.longest
-    expected = np.exp(layer.introns[-1] - 0.01 * np.arange(1, 100))
-    assert_allclose(old.density(n + 100)[n : n + 99], expected)
-    load_model(tmp_path / "old").save(tmp_path / "new")
-    assert read_arrays(tmp_path / "new")[0]["format_version"] == 10
-    assert_array_equal(load_model(tmp_path / "new").layer_of("a").tails, old.tails)
 
 
 def test_evaluate_names_what_it_cannot_do(case, seqmtl):

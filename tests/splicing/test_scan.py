@@ -155,25 +155,16 @@ def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
     assert json.loads((tmp_path / "x.json").read_text())["scans"][0]["n_records"] == 5
 
 
-def test_regions_and_soft_masked_sites(case, expected, tmp_path):
+def test_sites_and_introns_in_regions(case, expected, tmp_path):
     """The chain sees all candidates; what is left out changes no probability."""
     (tmp_path / "x.region.bed").write_text("chr1\t5000\t9000\nchr3\t100\t30000\n")
-    lower, text = {}, []
-    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
-        letters = np.frombuffer(b"ACGTN", np.uint8)[codes].copy()
-        lower[name] = np.zeros(codes.size + 2, dtype=bool)
-        for begin in range(300, codes.size, 700):
-            lower[name][begin : begin + 150] = True
-        letters[lower[name][: codes.size]] += 32
-        text.append(f">{name}\n{letters.tobytes().decode()}\n")
-    (tmp_path / "masked.fa").write_text("".join(text))
-    options = f"--regions {tmp_path}/x.region.bed --softmask skip --threads 1"
-    command = f"scan {case}/splice {tmp_path}/masked.fa --organism a {options}"
+    options = f"--regions {tmp_path}/x.region.bed --threads 1"
+    command = f"scan {case}/splice {case}/sim/genomes/a.fa --organism a {options}"
     inside = {"chr1": (5000, 9000), "chr3": (100, 30000)}
 
-    def passes(contig, start, *sites):
+    def passes(contig, start):
         begin, end = inside.get(contig, (0, 0))
-        return begin <= start < end and not any(lower[contig][s : s + 2].any() for s in sites)
+        return begin <= start < end
 
     run(f"{command} -o {tmp_path}/x.bed --json {tmp_path}/x.json")
     n_removed = 0
@@ -181,17 +172,17 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
         found = {
             (r[0], int(r[1]), r[5]): float(r[7]) for r in rows_of(tmp_path / f"x.{signal}.bed")
         }
-        wanted = {key: p for key, p in sites.items() if passes(key[0], key[1], key[1])}
+        wanted = {key: p for key, p in sites.items() if passes(*key[:2])}
         assert found.keys() == wanted.keys()
         assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=1e-5)
         n_removed += sum(key[0] in inside for key in sites) - len(wanted)
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
-    assert sum(summary["removed"].values()) == n_removed
-    assert min(summary["removed"][name] for name in ("regions", "softmask")) > 0
+    assert summary["removed"] == {"regions": n_removed}
+    assert n_removed > 0
     run(f"{command} -o {tmp_path}/i.bed --format introns")
     _scan(case, tmp_path / "all.bed", "--format introns")
     every = _introns(rows_of(tmp_path / "all.bed"))
-    wanted = {key: p for key, p in every.items() if passes(*key[:2], key[1], key[2] - 2)}
+    wanted = {key: p for key, p in every.items() if passes(*key[:2])}
     found = _introns(rows_of(tmp_path / "i.bed"))
     assert 3 < len(found) < len(every) - 20
     assert found.keys() == wanted.keys()
@@ -232,11 +223,11 @@ def test_a_scan_tells_what_is_in_the_files_of_all_formats(case, tmp_path, seqmtl
     assert re.search(rf", {values} values written", shown)
 
 
-def test_strands_contigs_and_filters(case, expected, tmp_path):
-    options = f"--strand - --contigs chr2 --min-probability 0.3 --json {tmp_path}/x.json"
+def test_contigs_and_filters(case, expected, tmp_path):
+    options = f"--contigs chr2 --min-probability 0.3 --json {tmp_path}/x.json"
     _scan(case, tmp_path / "x.bed", options)
     sites = expected[0]["donor"]
-    wanted = {key for key, p in sites.items() if key[0] == "chr2" and key[2] == "-" and p >= 0.3}
+    wanted = {key for key, p in sites.items() if key[0] == "chr2" and p >= 0.3}
     found = {(row[0], int(row[1]), row[5]) for row in rows_of(tmp_path / "x.donor.bed")}
     assert found == wanted
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
@@ -274,8 +265,8 @@ def small_contigs(case, tmp_path_factory):
     "options",
     [
         "--format all",
-        "--format introns --top 7 --strand +",
-        "--format bed --min-probability 0.01 --softmask skip",
+        "--format introns --top 7",
+        "--format bed --min-probability 0.01",
         "--format spsc",
         "--format gff3 --contigs c1,c2,c5,c7,c8,c40,c41",
     ],

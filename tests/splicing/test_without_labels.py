@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -11,22 +10,9 @@ import sys
 import pytest
 
 from seqmtl._progress import _Progress
-from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.files.write import only_run_in
 from seqmtl.loading import load_model
-from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.self_training import SelfTraining
-from tests.crashes import die_at_renames, files_of
-
-_EARLIER_NAMES = {
-    "sure": "n_p90",
-    "kept": "retained",
-    "backwards": "reversed_rate",
-    "middle": "median",
-    "moved": "weight_change",
-    "doubts": "warnings",
-    "known": "n_known",
-}
+from tests.crashes import files_of
 
 
 def _genome(new):
@@ -77,7 +63,7 @@ def test_like_an_organism_of_the_model_is_a_relative(scan):
         ("--organism b --like a", None, "organism 'b' is in the model already"),
         ("--like zzz", None, "'zzz' is neither an organism of the model"),
         ("--like auto --tree '(a:1,b:1);'", None, "--like auto uses no tree"),
-        ("--like auto", "-", "cannot come from standard input; give it as a file"),
+        ("--like auto", "-", "cannot come from standard input or a pipe; give it as a file"),
         ("--like auto --organism all", None, "--like places one organism"),
         ("--like auto", "nowhere.fa", "nowhere.fa: No such file"),
     ],
@@ -106,26 +92,11 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
     assert (tmp_path / "rounds.svg").stat().st_size > 1000
     assert load_model(model).training["unlabelled"]["c"]["rounds"] == rounds
-    header, arrays = read_arrays(model)  # of an earlier version, with other names
-    facts = json.dumps(header["training"]["unlabelled"])
-    for earlier, name in _EARLIER_NAMES.items():
-        assert f'"{name}": ' in facts
-        facts = facts.replace(f'"{name}": ', f'"{earlier}": ')
-    header["training"]["unlabelled"] = json.loads(facts)
-    write_arrays(tmp_path / "earlier.seqmtl", header, arrays)
-    assert load_model(tmp_path / "earlier.seqmtl").training == load_model(model).training
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
     introns = _introns(tmp_path / "c.bed")
     assert len(introns) > 150
-    contig, start, _, _, _, strand, *_ = introns[0].split("\t")
-    (tmp_path / "one.bed").write_text(f"{contig}\t{start}\t{int(start) + 2}\tx\t1\t{strand}\n")
-    options = f"--genome c={_genome(new)} --sites c={tmp_path}/one.bed -o {tmp_path}/explained"
-    seqmtl(f"explain {model} {options}")
-    rows = (tmp_path / "explained/sites.tsv").read_text().splitlines()
-    assert len(rows) == 2
-    assert rows[1].startswith("c\t" + contig)
 
 
 def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
@@ -186,7 +157,7 @@ def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
     assert "--prevalence is for windows; give DATA" in seqmtl(data, 2).err
 
 
-def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch):
+def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
     out = tmp_path / "c"
     command = f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o {out}"
     # in a log file without a terminal, long rounds show that they go on
@@ -212,16 +183,8 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
     for warning in summary["warnings"]:
         assert f"Warning:</strong> c: {warning}" in page
-    made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
-    assert "exists for the same inputs and options" in seqmtl(command).err
-    changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
-    assert changed == {"summary.json", "report.html"}
-    (out / "sites.introns.gff3").unlink()  # as if interrupted
-    seqmtl(command)
-    assert _introns(out / "sites.introns.gff3") == introns
     known = f"{command} --introns {new}/sim/annotation/c.gff3"
-    shown = seqmtl(known).err
-    assert "exists for" not in shown
+    shown = seqmtl(f"{known} --force").err
     assert "donors and" in shown
     assert "acceptors are known" in shown
     assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["n_known"]) > 150
@@ -253,113 +216,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch
 
 
 #: They tell times, and so differ from run to run.
-_TIMED = ("summary.json", "report.html", "sites.json")
-
-
-def test_annotate_that_was_killed_goes_on_after_its_last_round(new, tmp_path):
-    """A cluster kills the job after hours: no round is lost, and the results are the same bytes."""
-    command = (
-        f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o OUT "
-        "--threads 1"
-    )
-    whole, (died,) = die_at_renames(tmp_path / "x", command, (3,))  # with two rounds, no model
-    assert files_of(died, but=_TIMED) == files_of(whole, but=_TIMED)
-    assert "model.seqmtl.checkpoint" not in files_of(whole)
-
-
-def test_annotate_that_was_killed_at_any_moment_is_repeated(new, tmp_path):
-    command = (
-        f"annotate {_genome(new)} --like a --organism a --model {new}/pair.seqmtl -o OUT "
-        "--threads 1"
-    )
-    whole, died = die_at_renames(tmp_path / "x", command, range(1, 12, 2))
-    assert len(died) == 6
-    for folder in died:
-        assert files_of(folder, but=_TIMED) == files_of(whole, but=_TIMED)
-        assert files_of(folder).keys() == files_of(whole).keys()
-
-
-def test_annotate_makes_anew_what_is_damaged_or_gone(new, tmp_path, seqmtl):
-    """A user removes a file of the results, or a copy of them has broken off."""
-    out = tmp_path / "x"
-    command = f"annotate {_genome(new)} --like a --organism a --model {new}/pair.seqmtl -o {out}"
-    assert "the model already has a and is used unchanged" in seqmtl(command).err
-    assert "rounds" not in json.loads((out / "summary.json").read_text())
-    whole = files_of(out, but=_TIMED)
-    for name in ("model.seqmtl", "model.json", "scans/sites.json", "sites.introns.gff3"):
-        content = (out / name).read_bytes()
-        damages = [content[: len(content) // 2], b"[]"]  # the last is JSON
-        for damage in damages if "introns" not in name else [None]:
-            (out / name).unlink()
-            if damage is not None:
-                (out / name).write_bytes(damage)
-            seqmtl(command)
-            assert files_of(out, but=_TIMED) == whole, (name, damage)
-
-
-def test_rounds_that_are_finished_are_not_learnt_again(new, tmp_path, seqmtl, monkeypatch):
-    """Ctrl-C in the second round: the first is stored, and told, and learnt only once."""
-    out, learnt = tmp_path / "c.seqmtl", []
-    lines = (new / "sim/annotation/c.gff3").read_text().splitlines(keepends=True)
-    (tmp_path / "some.gff3").write_text("".join(own for own in lines if own[:5] == "chr1\t"))
-    options = f"--genome c={_genome(new)} --organism c --like a --introns {tmp_path}/some.gff3"
-    command = f"adapt {new}/pair.seqmtl {options} -o"
-
-    def learn(own, number, of_its_own=SelfTraining._learn):
-        learnt.append(len(own.rounds))
-        if learnt.count(2) == 1 and not out.exists():
-            raise KeyboardInterrupt
-        return of_its_own(own, number)
-
-    monkeypatch.setattr(SelfTraining, "_learn", learn)
-    monkeypatch.setattr(SelfTraining, "_goes_on", property(lambda own: len(own.rounds) < 3))
-    shown = seqmtl(f"{command} {out}", 130).err
-    assert f"rounds are in {out}.checkpoint: repeat the command to continue" in shown
-    assert learnt == [1, 1, 2]
-    shown = seqmtl(f"{command} {out}").err
-    assert "these rounds exist and are not repeated" in shown
-    assert learnt[3:].count(1) == 0
-    assert learnt[3:].count(2) == 2
-    assert not (tmp_path / "c.seqmtl.checkpoint").exists()
-    seqmtl(f"{command} {tmp_path}/d.seqmtl")
-    assert out.read_bytes() == (tmp_path / "d.seqmtl").read_bytes()
-
-
-def test_stored_rounds_of_other_files_or_options_are_not_taken(new, tmp_path, seqmtl, monkeypatch):
-    """The genome was corrected, in place and with its old time, after an interruption."""
-    genome, out = tmp_path / "c.fa", tmp_path / "c.seqmtl"
-    genome.write_bytes(_genome(new).read_bytes())
-    times = genome.stat().st_atime_ns, genome.stat().st_mtime_ns
-    command = f"adapt {new}/pair.seqmtl --genome c={genome} --organism c -o {out} --like"
-
-    def one_round():
-        with monkeypatch.context() as patch:
-            patch.setattr(RoundsFile, "save", stop_after)
-            return seqmtl(f"{command} a", 130)
-
-    def stop_after(own, rounds, estimates, save=RoundsFile.save):
-        save(own, rounds, estimates)
-        raise KeyboardInterrupt
-
-    one_round()
-    seqmtl(f"{command} b")
-    other = out.read_bytes()
-    one_round()
-    text = genome.read_text()
-    genome.write_text(text.replace("ACGTA", "ACGTC"))
-    os.utime(genome, ns=times)
-    shown = seqmtl(f"{command} a").err
-    assert "not learnt again" not in shown
-    seqmtl(f"{command} b")
-    assert out.read_bytes() != other
-
-
-def test_a_file_in_place_of_the_checkpoint_is_not_overwritten(new, tmp_path, seqmtl):
-    out, other = tmp_path / "c.seqmtl", tmp_path / "c.seqmtl.checkpoint"
-    other.write_text("of the user")
-    command = f"adapt {new}/pair.seqmtl --genome c={_genome(new)} --organism c -o {out} --like a"
-    assert f"{other}: rounds are stored in a file of this name" in seqmtl(command, 1).err
-    assert other.read_text() == "of the user"
+_TIMED = ("summary.json", "report.html")
 
 
 def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
@@ -402,15 +259,6 @@ def test_annotate_sees_a_contig_that_bed_cannot_have_before_its_rounds(
     shown = seqmtl(f"annotate {tmp_path}/c.fa {options}", 1).err
     assert "a line that begins with 'track' is a comment or a header in BED" in shown
     assert not (tmp_path / "x").exists()
-
-
-def test_two_runs_of_annotate_do_not_write_into_one_folder(new, tmp_path, seqmtl):
-    """A job that was started twice: the second ends at once, and names the folder."""
-    options = f"--like a --organism a --model {new}/pair.seqmtl -o {tmp_path}"
-    with only_run_in(str(tmp_path)):
-        shown = seqmtl(f"annotate {_genome(new)} {options}", 1).err
-        assert f"cannot write into the folder {tmp_path}: another run writes its results" in shown
-        assert not (tmp_path / "model.seqmtl").exists()
 
 
 #: Runs a command in an installation without matplotlib.
@@ -480,7 +328,7 @@ def test_annotate_refuses_and_leaves_no_folder(
 
 
 @pytest.mark.parametrize(
-    "name", ["sites.donor.bed.gz", "sites.acceptor.bed.gz.tbi", "model.seqmtl.checkpoint"]
+    "name", ["sites.donor.bed.gz", "sites.acceptor.bed.gz.tbi", "model.seqmtl"]
 )
 def test_annotate_replaces_no_introns_that_it_reads(new, tmp_path, seqmtl, name):
     """A user keeps known introns in the folder of results, under a name that the scan takes."""

@@ -46,13 +46,13 @@ class OutputFile(NamedTuple):
     number : int
         Number of its signal.
     strand : {"both", "+", "-"}
-        Strand of its sites.
+        Strand of its sites, if it is for one.
     """
 
     path: str
     file_format: str
     number: int
-    strand: str
+    strand: str = "both"
 
 
 def guess_format(output: Output) -> str:
@@ -76,30 +76,32 @@ def guess_format(output: Output) -> str:
 
 
 def output_paths(
-    output: str, file_format: str, strands: str, signals: Sequence[str] = ("",)
+    output: str, file_format: str, has_strand: bool, signals: Sequence[str] = ("",)
 ) -> list[str]:
     """Return the files of a scan.
 
     They are OUT.donor.bed and OUT.acceptor.bed for BED of both signals, and alike for other formats
     but spsc and introns; OUT.plus.bw and OUT.minus.bw for bigWig of both strands.
     """
-    return list(dict.fromkeys(file.path for file in _files(output, file_format, strands, signals)))
+    return list(
+        dict.fromkeys(file.path for file in _files(output, file_format, has_strand, signals))
+    )
 
 
 def _files(
-    output: str, file_format: str, strands: str, signals: Sequence[str]
+    output: str, file_format: str, has_strand: bool, signals: Sequence[str]
 ) -> Iterator[OutputFile]:
     """Yield every file of a scan; one with several signals for each of them."""
     if file_format == "all":
-        yield OutputFile(f"{output}.introns.gff3", "introns", 0, strands)
-        yield from _files(f"{output}.bed.gz", "bed", strands, signals)
-        yield from _files(f"{output}.bw", "bigwig", strands, signals)
+        yield OutputFile(f"{output}.introns.gff3", "introns", 0)
+        yield from _files(f"{output}.bed.gz", "bed", has_strand, signals)
+        yield from _files(f"{output}.bw", "bigwig", has_strand, signals)
         return
     for number, signal in enumerate(signals):
         is_separate = len(signals) > 1 and not WRITERS[file_format].is_together
         path = inserted(output, signal) if is_separate else output
-        if file_format != "bigwig" or strands != "both":
-            yield OutputFile(path, file_format, number, strands)
+        if file_format != "bigwig" or not has_strand:
+            yield OutputFile(path, file_format, number)
         else:
             yield OutputFile(inserted(path, "plus"), file_format, number, "+")
             yield OutputFile(inserted(path, "minus"), file_format, number, "-")
@@ -128,7 +130,7 @@ def make_writers(
     if file_format == "all" and finder.introns is not None:
         track = track._replace(min_probability=finder.introns.min_probability)
     writers: list[SiteWriter] = []
-    for path, kind, number, strand in _files(name, file_format, finder.strands, signals):
+    for path, kind, number, strand in _files(name, file_format, finder.has_strand, signals):
         of_file = track._replace(strand=strand)
         if kind == "introns":
             writers.append(IntronWriter(path, finder, of_file))

@@ -62,7 +62,7 @@ class IntronWriter(LineWriter):
         min_length, min_probability = finder.introns
         self._description = (
             f"# seqmtl scan: introns of {min_length} bases or more, "
-            f"strands {finder.strands}, probability >= {min_probability:g}"
+            f"strands both, probability >= {min_probability:g}"
         )
         self._best: list[tuple[float, str]] = []  # probability, line
 
