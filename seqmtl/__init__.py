@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from seqmtl.kernel_mkl import (
         IndividualMKLClassifier as IndividualMKLClassifier,
         KernelMKLClassifier as KernelMKLClassifier,
-        MinimaxClassifier as MinimaxClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
         PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
@@ -68,7 +67,7 @@ _NAMES = {
     "seqmtl.io.annotation": "read_annotation",
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",
-    "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
+    "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier "
     "MultiTaskKernelSVC ParetoMKLClassifier "
     "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     "seqmtl.linear_model.model": "MultiTaskModel",
