@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from seqmtl.core.dcd import Solution
+from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._examples import (
     check_X,
     classification_examples,
@@ -28,6 +28,7 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
 
 
@@ -119,11 +120,13 @@ def _tasks_of_windows(estimator: Any, X: Any, tasks: Any) -> Any:
 
 
 class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
-    """Base class of the classifiers on features; a subclass implements `_train`."""
+    """Base class of the classifiers on features."""
 
+    task_kernel: Any
     loss: str
     class_weight: Any
     fit_intercept: bool
+    norm: float | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -159,6 +162,17 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         ValueError
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        features = features_for(self.features, examples.data)
+        start = self._start(examples.y.size)
+        model, solution = fit(
+            examples, self.task_kernel, features=features, settings=settings, start=start
+        )
+        store_fit(self, model, solution)
+        return self
+
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
+        """Return examples with labels -1 and +1, and the settings."""
         examples = classification_examples(self, X, y, tasks, sample_weight)
         settings = training_settings(
             self,
@@ -166,14 +180,13 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
             loss=self.loss,
             class_weight=signed_class_weight(self.class_weight, self.classes_),
             fit_intercept=self.fit_intercept,
+            norm=self.norm,
         )
-        model, solution = self._train(with_signs(examples, self.classes_), settings)
-        store_fit(self, model, solution)
-        return self
+        return with_signs(examples, self.classes_), settings
 
-    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        """Train on examples with labels -1 and +1."""
-        raise NotImplementedError
+    def _start(self, n: int) -> WarmStart | None:
+        """Return where to begin with n examples."""
+        return None
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.

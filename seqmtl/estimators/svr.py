@@ -18,7 +18,7 @@ from seqmtl.estimators._base import (
     training_settings,
 )
 from seqmtl.estimators._examples import check_X_y, gather_examples, plain_examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 
 
 @dataclass(eq=False, repr=False)
@@ -147,9 +147,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
             fit_intercept=self.fit_intercept,
         )
         features = features_for(self.features, X)
-        model, solution = train(
-            examples, features=features, task_kernel=self.task_kernel, settings=settings
-        )
+        model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         return self
 

@@ -9,6 +9,11 @@ DEFAULT_VIEWS = (
 #: Exact positions alone: best for signals at fixed distances of each other, as in core promoters.
 EXACT_VIEWS = "wd:6"
 
+#: The default of sequences without a site: spectra, and gapped k-mers with a larger weight.
+ANYWHERE_VIEWS = "spectrum:1-6=0.4,gapped:9/7=0.6"
+#: The same of one strand.
+STRANDED_VIEWS = "spectrum:1-6:stranded=0.4,gapped:9/7:stranded=0.6"
+
 #: Explains the syntax to users of the command line.
 GRAMMAR = f"""\
 FEATURES is a list of views with commas between them:

@@ -89,7 +89,7 @@ class KernelProblem:
             If the matrices do not fit into memory.
         """
         X, y, ids = examples.data, examples.y, examples.ids
-        check_classes(y, ids, examples.names)
+        check_classes(examples)
         resolved = resolve_all(kernels, examples)
         groups = [np.array(group) for group in groups]
         rows_of = [np.flatnonzero(np.isin(ids, group)) for group in groups]

@@ -44,6 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._surroundings import usual_floats
 from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import find_alike
 from seqmtl.core.dcd import WarmStart
@@ -62,11 +63,10 @@ from seqmtl.training.cross_validation import (
     posterior_weights,
     solve_roughly,
 )
-from seqmtl.training.settings import Settings
-from seqmtl.training.solver import Plan, solve_examples
+from seqmtl.training.settings import COSTS, Settings
+from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples
 from seqmtl.training.task_kernels import kernel_for_solver, resolve_kernels
 
-COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
@@ -165,15 +165,40 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
     return kernels
 
 
+class Selection(NamedTuple):
+    """What is given or was selected, for :func:`seqmtl.training.fit.fit`.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        Feature map.
+    task_kernel : TaskKernel
+        Task kernel of the tasks with data, which come first, and of others.
+    settings : Settings
+        Training settings, with the cost.
+    report : dict, optional
+        {"selection": ...}, what was selected, as JSON values.
+    start : WarmStart, optional
+        Where training in memory begins: dual variables of the selection.
+    """
+
+    features: FeatureDefinition
+    task_kernel: Any
+    settings: Settings
+    report: dict[str, Any] | None = None
+    start: WarmStart | None = None
+
+
+@usual_floats
+@ONE_THREAD
 def select(
     examples: Examples,
     space: SearchSpace,
     kinds: Sequence[FeatureDefinition],
     settings: Settings,
-    *,
     likelihoods: LikelihoodCache | None = None,
     run: Run = in_order,
-) -> Plan:
+) -> Selection:
     """Select the kind of features, relation, trust, cost and variant of the features.
 
     Parameters
@@ -197,10 +222,12 @@ def select(
     Raises
     ------
     ValueError
-        If a cost or a setting is out of range.
+        If a task lacks a class, or a cost or a setting is out of range.
     """
     for cost in space.costs:
         replace(settings, C=cost).check()
+    check_classes(examples)
+    examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
     likelihoods = likelihoods or LikelihoodCache()
     features = _choose_kind(examples, kinds, settings, likelihoods)
     if settings.norm is not None:
@@ -261,7 +288,7 @@ def _select_cost(
     features: FeatureDefinition,
     settings: Settings,
     likelihoods: LikelihoodCache,
-) -> Plan:
+) -> Selection:
     """Select one cost for all tasks where kernel weights are learnt, by cross-validation.
 
     The weights are learnt on all examples of the sample, and fixed in the folds: they are few, and
@@ -293,7 +320,7 @@ def _select_cost(
             np.exp(posterior_weights(np.array(values), 1.0, _SHARPNESS)[:, 0] @ np.log(costs))
         )
     report = {"tasks": {name: {"C": C} for name in examples.names}}
-    return Plan(features, kernel, replace(settings, C=C), {"selection": report})
+    return Selection(features, kernel, replace(settings, C=C), {"selection": report})
 
 
 def _split(examples: Examples, is_held: NDArray[np.bool_]) -> tuple[Examples, Examples]:
@@ -343,7 +370,7 @@ class _Selector:
         self._folds = CrossValidation(self._sample, features, settings, self._grams)
         self._alpha: Array | None = None  # at C = 1, of training on many examples
 
-    def run(self) -> Plan:
+    def run(self) -> Selection:
         """Choose."""
         sharing, by_trust = self._choose_sharing()
         if len(self._space.costs) > 1:
@@ -380,7 +407,7 @@ class _Selector:
         # with K / C in place of K, bounds and dual variables are C times as large
         start = None if self._alpha is None else WarmStart(C * self._alpha)
         settings = replace(self._settings, C=C)
-        return Plan(features, kernel, settings, {"selection": report}, start)
+        return Selection(features, kernel, settings, {"selection": report}, start)
 
     def _choose_sharing(self) -> tuple[_Sharing, dict[float, Array]]:
         """Return what the tasks share, at equal costs, and the weights of the trusts."""

@@ -15,6 +15,9 @@ from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.sequences.examples import Examples
 
+#: Costs to choose from.
+COSTS = (1.0, 3.0, 10.0)
+
 
 @dataclass(frozen=True)
 class Settings:

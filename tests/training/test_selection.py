@@ -8,13 +8,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import selection, site_detection
 from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import solve_examples
@@ -44,7 +45,7 @@ def _select(examples, space=None, features=None, **options):
 
 def _shared(chosen):
     """What pairs of tasks have in common, in the order of the upper triangle."""
-    K = chosen.kernel.matrix
+    K = chosen.task_kernel.matrix
     own = np.sqrt(np.diagonal(K))
     return (K / np.outer(own, own))[np.triu_indices(len(K), 1)]
 
@@ -80,7 +81,7 @@ class TestTrust:
         parts = chosen.report["relations"]
         assert parts["pairs"] > 0.9
         assert sum(parts.values()) == pytest.approx(1.0)
-        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+        assert chosen.task_kernel.matrix[0, 2] > 5 * abs(chosen.task_kernel.matrix[0, 1])
 
     def test_several_kernels_of_all_tasks_are_alternatives(self):
         """Sheldon 2008, section 3: the a of eq. 5 is chosen by held-out labels."""
@@ -95,7 +96,7 @@ class TestTrust:
         assert [*costs.relations] == ["graphical, a=0.01", "graphical, a=100"]
         chosen = _select(_examples(360, ODD), costs)
         assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
-        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+        assert chosen.task_kernel.matrix[0, 2] > 5 * abs(chosen.task_kernel.matrix[0, 1])
         clades = TaskKernel.hierarchical("((ape,man),fly);")
         relation = SearchSpace.of_sharing(NAMES, clades).relations[clades.source]
         assert_allclose(relation.nodes.matrices(), [relation.matrix])
@@ -119,14 +120,14 @@ class TestKernel:
                     R += np.sqrt((1 - trees[s]) * (1 - trees[t]))
                     shared = 1.0 if s == t else min(tasks[a]["trust"], tasks[b]["trust"]) * R
                     scale = np.sqrt(tasks[a]["C"] * tasks[b]["C"]) / found.settings.C
-                    assert found.kernel.matrix[s, t] == pytest.approx(scale * shared)
+                    assert found.task_kernel.matrix[s, t] == pytest.approx(scale * shared)
             costs = [tasks[name]["C"] for name in NAMES]
             assert found.settings.C == pytest.approx(np.prod(costs) ** (1 / 3))
-            assert np.linalg.eigvalsh(found.kernel.matrix).min() > -1e-12
+            assert np.linalg.eigvalsh(found.task_kernel.matrix).min() > -1e-12
 
     def test_tasks_without_data_stay_related(self):
         more = TaskKernel((*NAMES, "bee"), np.eye(4) * 0.5 + 0.5, "four")
-        kernel = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, more)).kernel
+        kernel = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, more)).task_kernel
         assert kernel.names == (*NAMES, "bee")
         assert (kernel.matrix[3, :3] > 0.1).all()
         assert np.linalg.eigvalsh(kernel.matrix).min() > -1e-12
@@ -134,10 +135,10 @@ class TestKernel:
     def test_what_is_fixed_stays(self):
         one_cost = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, TREE, (2.5,)))
         assert one_cost.settings.C == pytest.approx(2.5)
-        assert_allclose(np.diagonal(one_cost.kernel.matrix), 1.0)
+        assert_allclose(np.diagonal(one_cost.task_kernel.matrix), 1.0)
         one_kernel = _select(_examples(90, ALIKE), SearchSpace.of_cost(TREE, (2.0,)))
-        assert_allclose(one_kernel.kernel.matrix, TREE.matrix)
-        assert one_kernel.kernel.source == "by hand"
+        assert_allclose(one_kernel.task_kernel.matrix, TREE.matrix)
+        assert one_kernel.task_kernel.source == "by hand"
 
 
 class TestCost:
@@ -147,7 +148,7 @@ class TestCost:
         examples = Examples(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
         chosen = _select(examples, SearchSpace.of_sharing(("ape",)))
         assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
-        assert_allclose(chosen.kernel.matrix, 1.0)
+        assert_allclose(chosen.task_kernel.matrix, 1.0)
 
     def test_it_follows_the_noise(self):
         """Of noise much is worth less than little, so large costs lose."""
@@ -239,7 +240,7 @@ class TestKinds:
     @staticmethod
     def _model(windows):
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        return train(examples, SearchSpace.of_sharing(("one",)))[0]
+        return train_with_few(examples, SearchSpace.of_sharing(("one",)))[0]
 
     def _chosen(self, place, **options):
         return self._model(self._windows(place, **options))
@@ -288,7 +289,7 @@ class TestKinds:
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
         features = WeightedDegree(3)
-        model, _ = train(examples, SearchSpace.of_sharing(("one",)), features=features)
+        model, _ = train_with_few(examples, SearchSpace.of_sharing(("one",)), features=features)
         assert str(model.features) == "wd:3"
 
     @pytest.mark.parametrize("order", [((0, 1), (0, 1, 3)), ((0, 1, 3), (0, 1))])
@@ -302,7 +303,7 @@ class TestKinds:
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
         seen = []
         cache = LikelihoodCache(on_score=lambda name, k, n: seen.append((k, n)))
-        train(examples, SearchSpace.of_sharing(("one",)), likelihoods=cache)
+        train_with_few(examples, SearchSpace.of_sharing(("one",)), likelihoods=cache)
         assert [k for k, _ in seen] == [*range(1, len(seen) + 1)]
         assert seen[-1] == (len(seen), len(seen))
 
@@ -320,7 +321,7 @@ class TestMoreThanAFewThousand:
         plan = _select(examples, replace(SearchSpace.of_sharing(NAMES), costs=costs))
         assert plan.settings.C < 0.5 or costs == (1.0,)
         settings = replace(plan.settings, tol=1e-6, dtype="float64")
-        rows, kernel = Numeric().bind(examples.data), kernel_for_solver(plan.kernel, 3, 1)
+        rows, kernel = Numeric().bind(examples.data), kernel_for_solver(plan.task_kernel, 3, 1)
         cold = solve_examples(rows, examples, kernel, settings)
         warm = solve_examples(rows, examples, kernel, settings, start=plan.start)
         assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
@@ -337,7 +338,7 @@ def test_what_is_known_is_not_found_again():
     half = dict(list(known.items())[: len(known) // 2])
     second = _select(examples, likelihoods=LikelihoodCache(half, lambda *its: again.append(its)))
     assert again == seen[len(known) // 2 :]
-    assert first.kernel == second.kernel
+    assert first.task_kernel == second.task_kernel
     assert first.report == second.report
 
 
@@ -345,7 +346,7 @@ class TestTraining:
     def test_it_is_the_estimator(self):
         windows, features = motif_windows(120, NAMES), WeightedDegree(2)
         space = SearchSpace.of_sharing(NAMES, TREE)
-        model, solution = train(Examples.of(windows), task_kernel=space, features=features)
+        model, solution = train_with_few(Examples.of(windows), task_kernel=space, features=features)
         assert solution.converged
         svc = MultiTaskClassifierCV(features, TREE).fit(windows)
         assert_array_equal(svc.model_.W, model.W)
@@ -357,7 +358,7 @@ class TestTraining:
         windows, clades = motif_windows(120, NAMES), TaskKernel.hierarchical("((ape,man),fly);")
         clades, features = clades.restrict(NAMES), WeightedDegree(2)
         models = {
-            costs: train(
+            costs: train_with_few(
                 Examples.of(windows),
                 task_kernel=SearchSpace.of_cost(clades, costs),
                 features=features,
@@ -377,4 +378,4 @@ def test_bad_input():
         MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])
     y, ids = np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2])
     with pytest.raises(ValueError, match="task 'fly' has 0 positive and 1 negative"):
-        train(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())
+        fit(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())
