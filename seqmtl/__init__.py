@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         MultiTaskClassifierCV as MultiTaskClassifierCV,
         MultiTaskMKLClassifier as MultiTaskMKLClassifier,
         MultiTaskOneClassSVM as MultiTaskOneClassSVM,
+        MultiTaskRegressorCV as MultiTaskRegressorCV,
         MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
         TaskScorer as TaskScorer,
@@ -58,7 +59,7 @@ _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
     "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
-    "MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
+    "MultiTaskRegressorCV MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
     "seqmtl.features.kmer_counts": "KmerCounts",

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._surroundings import usual_floats
-from seqmtl._threads import in_order
 from seqmtl.adaptation.adapted_model import add_task
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features._base import FeatureDefinition
@@ -91,7 +90,9 @@ def train_with_few(  # noqa: PLR0913
     candidates, site = find_candidates(examples, features, site)
     is_space = isinstance(task_kernel, SearchSpace)
     if few is None:
-        few = _find_few(examples) if is_space and task_kernel.is_shared and not trainer else []
+        is_adaptable = settings.kind == "classification" and trainer is None
+        is_shared = is_space and task_kernel.is_shared
+        few = _find_few(examples) if is_adaptable and is_shared else []
     joint, rows = examples, np.arange(examples.y.size)
     if few:
         joint, rows = examples.only([name for name in examples.names if name not in few])
@@ -102,12 +103,11 @@ def train_with_few(  # noqa: PLR0913
         trainer = trainer.for_training(joint.data, candidates[0], settings)
     chosen = Selection(candidates[0], task_kernel, settings)
     if is_space:
-        run = trainer.run if trainer else in_order
-        chosen = select(joint, task_kernel, candidates, settings, likelihoods, run)
-    options = chosen._asdict() | {"site": site, "on_epoch": on_epoch}
+        chosen = select(joint, task_kernel, candidates, settings, likelihoods)
+    options = chosen._asdict() | {"site": site, "start": start, "on_epoch": on_epoch}
     if trainer is not None:
-        return fit_from_disk(joint, trainer, **options | {"start": start})
-    model, solution = fit(joint, **options | {"start": start or chosen.start})
+        return fit_from_disk(joint, trainer, **options)
+    model, solution = fit(joint, **options)
     for name in few:
         at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])
         model = add_task(model, examples.only([name])[0], at)

@@ -72,7 +72,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
         kind=_kinds.norm,
     )
     selection: str | None = _of_model(
-        "auto: tune cost, trust and bin weights; none: as given (default: auto)",
+        "auto: tune cost, trust and features; none: as given (default: auto)",
         metavar="HOW",
         choices=("auto", "none"),
     )

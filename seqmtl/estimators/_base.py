@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from seqmtl._checks import check_number
 from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._examples import (
     check_X,
@@ -30,6 +31,10 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
+from seqmtl.training.task_kernels import resolve_kernel
+
+if TYPE_CHECKING:
+    from seqmtl.training.selection import SearchSpace
 
 
 class LinearEstimator(BaseEstimator):
@@ -93,6 +98,33 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def search_space(estimator: Any, names: tuple[str, ...]) -> SearchSpace:
+    """Return the search space of an estimator that selects what tasks share, and their costs.
+
+    Raises
+    ------
+    ValueError
+        If there is no cost, or one is out of range.
+    """
+    from seqmtl.training.selection import SearchSpace
+
+    relation, costs = estimator.task_kernel, estimator.costs
+    is_list = hasattr(costs, "__iter__") and not isinstance(costs, str)
+    if not is_list or not [*costs]:
+        raise ValueError(f"costs must hold at least one cost to choose from, got {costs!r}")
+    for cost in costs:
+        check_number("costs", cost)
+    relation = None if relation is None else resolve_kernel(relation, names)
+    return SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
+
+
+def store_selected(estimator: Any, model: MultiTaskModel, solution: Solution) -> None:
+    """Set the fitted attributes of an estimator that selects."""
+    estimator.selection_ = model.training["selection"]
+    estimator.C_ = model.training["settings"]["C"]
+    store_fit(estimator, model, solution)
 
 
 def score_examples(estimator: Any, X: Any, tasks: Any) -> NDArray[np.float64]:

@@ -8,12 +8,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from seqmtl._checks import check_number
 from seqmtl.core.dcd import WarmStart
-from seqmtl.estimators._base import MultiTaskClassifier, features_for, store_fit
+from seqmtl.estimators._base import (
+    MultiTaskClassifier,
+    features_for,
+    search_space,
+    store_selected,
+)
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import COSTS, Settings
-from seqmtl.training.task_kernels import resolve_kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -122,9 +125,9 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     Parameters
     ----------
     features : FeatureDefinition or str, optional
-        Feature map, or its description, such as "wd:5"; its ``reweighted()``, if any, are tried as
-        well. Default: ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for
-        matrices.
+        Feature map, or its description, such as "wd:5". Default: of :class:`~seqmtl.Windows`, what
+        is best of ``PositionalKmers()`` and others, see
+        :func:`seqmtl.training.site_detection.default_kinds`; of matrices, the identity.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
         is in the order of the sorted task names. It is tried along with treating all tasks as
@@ -224,26 +227,13 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         ValueError
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
-        examples, settings = self._read(X, y, tasks, sample_weight)
-        names = examples.names
-        relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
-        is_list = hasattr(self.costs, "__iter__") and not isinstance(self.costs, str)
-        costs = [*self.costs] if is_list else []
-        if not costs:
-            raise ValueError(
-                f"costs must hold at least one cost to choose from, got {self.costs!r}"
-            )
-        for cost in costs:
-            check_number("costs", cost)
         from seqmtl.adaptation.few_labels import train_with_few
-        from seqmtl.training.selection import SearchSpace
 
-        space = SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        space = search_space(self, examples.names)
         features = features_for(self.features, examples.data)
         model, solution = train_with_few(examples, space, features=features, settings=settings)
-        self.selection_: dict[str, Any] = model.training["selection"]
-        self.C_: float = model.training["settings"]["C"]
-        store_fit(self, model, solution)
+        store_selected(self, model, solution)
         return self
 
 

@@ -6,6 +6,14 @@ DEFAULT_VIEWS = (
     "wd:5@-20..20,wd:4=0.3,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 )
 
+#: Variants: a third of the weight on bins; three times as much, and no exact positions far from the
+#: site; more weight on these, and no narrow bins.
+VARIANTS = (
+    DEFAULT_VIEWS.replace("=0.05", "=0.0167"),
+    DEFAULT_VIEWS.replace("wd:4=0.3,", "").replace("=0.05", "=0.15"),
+    "wd:5@-20..20,wd:4=0.9,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05",
+)
+
 #: Exact positions alone: best for signals at fixed distances of each other, as in core promoters.
 EXACT_VIEWS = "wd:6"
 

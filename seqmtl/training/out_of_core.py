@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._surroundings import usual_floats
-from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
@@ -43,7 +42,6 @@ from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import Run
 from seqmtl.training.fit import features_at_site, model_of
 from seqmtl.training.parts import (
     BAND,
@@ -85,15 +83,12 @@ class OutOfCoreTrainer:
         Bytes that this process may use.
     score_parts : callable
         Scores all parts, see :data:`ScoreParts`.
-    run : callable
-        Scores candidates of a selection, see :func:`~seqmtl.training.selection.select`.
     max_active : int, optional
         Number of windows that may be in memory. Default: as many as the memory holds.
     """
 
     memory: int
     score_parts: ScoreParts
-    run: Run = in_order
     max_active: int = 0
 
     def for_training(

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.features._base import FeatureDefinition
-from seqmtl.features.grammar import ANYWHERE_VIEWS, DEFAULT_VIEWS, EXACT_VIEWS, STRANDED_VIEWS
+from seqmtl.features.grammar import (
+    ANYWHERE_VIEWS,
+    DEFAULT_VIEWS,
+    EXACT_VIEWS,
+    STRANDED_VIEWS,
+    VARIANTS,
+)
 from seqmtl.features.joint import features_from_dict, parse_features
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -384,16 +390,17 @@ def find_candidates(
 def default_kinds(windows: Windows | WindowStore, site: Site) -> list[str]:
     """Return the kinds of features to choose from for windows with a site, the fastest first.
 
-    They are those of the default, and exact positions if the site has no letters. If no site is
-    given, or only the middle base stands out, also each of these with short k-mers anywhere; k-mers
-    anywhere, of both strands or of one; and each of the first two with these. If letters are shared
-    that are of no known signal, such as those of poly(A) sites, they are those of the default,
-    alone or with short ones anywhere.
+    If the site has letters, they are those of the default and their variants; of letters of no
+    known signal, such as those of poly(A) sites, also the default with short k-mers anywhere. Else
+    they are those of the default and exact positions. If then no site is given, or only the middle
+    base stands out, also each of these with short k-mers anywhere; k-mers anywhere, of both strands
+    or of one; and each of the first two with these.
     """
     is_found = windows.site is None
     if site.letters:
+        kinds = [DEFAULT_VIEWS, *VARIANTS]
         is_other = is_found and site.kind == "site"
-        return [DEFAULT_VIEWS, f"{DEFAULT_VIEWS} + {_SHORT_STRANDED}"][: 1 + is_other]
+        return [*kinds, f"{DEFAULT_VIEWS} + {_SHORT_STRANDED}"] if is_other else kinds
     kinds = [DEFAULT_VIEWS, EXACT_VIEWS]
     if site.length and not (is_found and _is_middle(site, windows)):
         return kinds

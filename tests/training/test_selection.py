@@ -18,8 +18,6 @@ from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
 from seqmtl.training.fit import fit
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve_examples
-from seqmtl.training.task_kernels import kernel_for_solver
 from tests.linear_model.cases import motif_windows
 
 NAMES = ("ape", "fly", "man")
@@ -37,10 +35,11 @@ def _examples(n, directions, noise=1.0):
     return Examples(X, y, ids, NAMES)
 
 
-def _select(examples, space=None, features=None, **options):
+def _select(examples, space=None, candidates=None, settings=None, **options):
     space = space or SearchSpace.of_sharing(NAMES)
-    plan = select(examples, space, [features or Numeric()], Settings(), **options)
-    return plan._replace(report=plan.report["selection"])
+    candidates, settings = candidates or [Numeric()], settings or Settings()
+    chosen = select(examples, space, candidates, settings, **options)
+    return chosen._replace(report=chosen.report["selection"])
 
 
 def _shared(chosen):
@@ -182,10 +181,9 @@ def test_a_task_of_too_few_labels_follows_the_others(caplog):
 
 @dataclass(frozen=True)
 class _Columns(Numeric):
-    """Some columns of a matrix, with other columns as variants."""
+    """Some columns of a matrix."""
 
     columns: tuple[int, ...] = (0,)
-    others: tuple[tuple[int, ...], ...] = ()
 
     def bind(self, data):
         return Numeric().bind(np.ascontiguousarray(data[:, list(self.columns)]))
@@ -193,31 +191,33 @@ class _Columns(Numeric):
     def to_dict(self, length):
         return {"kind": "columns", "columns": self.columns}
 
-    def reweighted(self):
-        return [replace(self, columns=columns) for columns in (self.columns, *self.others)]
 
-
-class TestVariants:
+class TestFeatures:
     @pytest.mark.parametrize(
-        ("given", "others", "expected"),
-        [((3,), ((4,), (0, 1)), (0, 1)), ((0, 3), ((0, 4),), (0, 3))],
-        ids=["a clearly better one is taken", "else the given one stays"],
+        ("candidates", "expected"),
+        [
+            (((3,), (4,), (0, 1)), (0, 1)),  # one that is clearly better
+            (((3,), (0, 1), (0, 1, 3)), (0, 1)),  # the first of those that are not clearly worse
+            (((0, 3), (0, 4)), (0, 3)),
+        ],
     )
-    def test_a_better_one(self, given, others, expected):
-        chosen = _select(_examples(90, ALIKE), features=_Columns(given, others))
+    def test_the_first_that_is_not_clearly_worse_than_the_best(self, candidates, expected):
+        chosen = _select(_examples(240, ALIKE), candidates=[*map(_Columns, candidates)])
         assert chosen.features.columns == expected
-        told = [entry["chosen"] for entry in chosen.report["variants"]]
-        assert told == [columns == expected for columns in (given, *others)]
+        told = [entry["chosen"] for entry in chosen.report["features"]]
+        assert told == [columns == expected for columns in candidates]
+        values = [entry["log_likelihood"] for entry in chosen.report["features"]]
+        assert max(values) - values[told.index(True)] < 10
 
-    def test_examples_that_only_some_variants_tell_apart(self):
+    def test_examples_that_only_some_features_tell_apart(self):
         """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
-        examples = _examples(90, ALIKE)
+        examples = _examples(240, ALIKE)
         X = examples.data.copy()
         X[:, 0] = np.round(X[:, 0])
-        features = _Columns((0,), ((1,), (0, 1)))
-        chosen = _select(replace(examples, data=X), features=features)
-        assert chosen.features.columns == (0, 1)
-        assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
+        candidates = [_Columns(columns) for columns in ((1,), (0,), (0, 1))]
+        chosen = _select(replace(examples, data=X), candidates=candidates)
+        assert chosen.features.columns[0] == 0
+        assert len({entry["log_likelihood"] for entry in chosen.report["features"]}) == 3
 
 
 class TestKinds:
@@ -292,12 +292,6 @@ class TestKinds:
         model, _ = train_with_few(examples, SearchSpace.of_sharing(("one",)), features=features)
         assert str(model.features) == "wd:3"
 
-    @pytest.mark.parametrize("order", [((0, 1), (0, 1, 3)), ((0, 1, 3), (0, 1))])
-    def test_the_first_of_the_kinds_that_are_not_clearly_worse_than_the_best(self, order):
-        kinds = [_Columns(columns) for columns in ((3,), *order)]
-        plan = select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES), kinds, Settings())
-        assert plan.features.columns == order[0]
-
     def test_kinds_are_counted_with_the_other_candidates(self):
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
@@ -308,26 +302,42 @@ class TestKinds:
         assert seen[-1] == (len(seen), len(seen))
 
 
-class TestMoreThanAFewThousand:
-    @pytest.fixture(autouse=True)
-    def small(self, monkeypatch):
-        monkeypatch.setattr(selection, "MAX_GRAM_EXAMPLES", 60)
-        monkeypatch.setattr(selection, "_AT_SIZE", 600)
+class TestTargets:
+    """Regression: the likelihood of residuals takes the place of that of labels."""
 
-    @pytest.mark.parametrize("costs", [(1.0,), (0.1, 0.3)])
-    def test_the_model_begins_close_to_its_optimum(self, costs):
-        """Dual variables of the selection, whatever C was chosen."""
-        examples = _examples(900, ALIKE, noise=0.7)
-        plan = _select(examples, replace(SearchSpace.of_sharing(NAMES), costs=costs))
-        assert plan.settings.C < 0.5 or costs == (1.0,)
-        settings = replace(plan.settings, tol=1e-6, dtype="float64")
-        rows, kernel = Numeric().bind(examples.data), kernel_for_solver(plan.task_kernel, 3, 1)
-        cold = solve_examples(rows, examples, kernel, settings)
-        warm = solve_examples(rows, examples, kernel, settings, start=plan.start)
-        assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
-        at_zero = settings.costs(examples).sum()  # all margins are 0
-        # it is that of 540 of the 900 examples
-        assert warm.history[0].primal - cold.primal < 0.3 * (at_zero - cold.primal)
+    @staticmethod
+    def _data(n, directions, noise):
+        rng = np.random.default_rng(1)
+        X, ids = rng.normal(size=(n, 60)), np.arange(n) % 3
+        y = (X * np.array(directions)[ids]).sum(axis=1) + noise * rng.normal(size=n)
+        return Examples(X, y, ids, NAMES)
+
+    def _chosen(self, directions, noise=0.3, candidates=None):
+        loss = {"kind": "regression", "loss": "squared_epsilon_insensitive"}
+        space = SearchSpace.of_sharing(NAMES, None, (0.001, 0.1, 10.0))
+        return _select(self._data(300, directions, noise), space, candidates, Settings(**loss))
+
+    def test_trust_is_high_where_tasks_are_alike_and_low_where_they_are_not(self):
+        assert (_trust(self._chosen(ALIKE)) > 0.45).all()
+        assert (_trust(self._chosen(APART)) < 0.2).all()
+
+    def test_costs_follow_the_noise(self):
+        assert self._chosen(ALIKE, noise=10.0).settings.C < 0.01 < self._chosen(ALIKE).settings.C
+
+    def test_features_that_tell_most(self):
+        candidates = [_Columns((3,)), _Columns((0, 1))]
+        assert self._chosen(ALIKE, candidates=candidates).features.columns == (0, 1)
+
+
+def test_many_tasks_are_judged_on_some():
+    """2,000 tasks of 6 examples have no room for two of each class among 4,000."""
+    rng = np.random.default_rng(0)
+    y, ids = np.where(np.arange(12_000) % 2, 1.0, -1.0), np.arange(12_000) // 6
+    examples = Examples(rng.normal(size=(12_000, 2)), y, ids, tuple(map(str, range(2000))))
+    sample = examples.take(examples.sample(4000, np.random.default_rng(0)))
+    assert sample.y.size <= 4000
+    sizes, positive = sample.counts()
+    assert set(zip(sizes.tolist(), positive.tolist(), strict=True)) == {(0, 0), (4, 2)}
 
 
 def test_what_is_known_is_not_found_again():
