@@ -109,7 +109,7 @@ def test_tree_weights_score_as_plain_ones(spec, letters, monkeypatch):
     W = sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in every)
     expected = (X @ W)[every, tasks]
     for rows, pay in ((few, False), (many, True)):
-        tree = rows.tree()
+        tree = rows.pair_sums()
         set_tables(tree, pay)
         F = np.zeros((tree.n_features, 4))
         tree.accumulate(every, amount, tasks, K, F)
@@ -130,7 +130,7 @@ def test_a_tree_is_descended_to_the_weights_that_plain_descent_finds(letters, mo
     for has_tree in (True, False):
         rows = PositionalKmers("wd:4@-5..6,kmers:3-6/7=0.3", anchor=9).bind(windows)
         if not has_tree:
-            monkeypatch.setattr(PositionalRows, "tree", lambda rows: None)
+            monkeypatch.setattr(PositionalRows, "pair_sums", lambda rows: None)
         problem = Problem(rows, y, windows.task_ids, K, np.ones(90))
         found.append(dcd.solve(problem, tol=1e-8, dtype=np.float64))
     tree, plain = found
