@@ -84,6 +84,9 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
     estimator.dual_gap_ = solution.gap
     estimator.n_iter_ = max(math.ceil(solution.work), 1)  # few examples are solved before
     estimator.history_ = model.training["history"]
+    if "selection" in model.training:
+        estimator.selection_ = model.training["selection"]
+        estimator.C_ = model.training["settings"]["C"]
     if "mkl" in model.training:
         estimator.theta_ = solution.theta
         estimator.kernel_weights_ = model.training["mkl"]
@@ -118,13 +121,6 @@ def search_space(estimator: Any, names: tuple[str, ...]) -> SearchSpace:
         check_number("costs", cost)
     relation = None if relation is None else resolve_kernel(relation, names)
     return SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
-
-
-def store_selected(estimator: Any, model: MultiTaskModel, solution: Solution) -> None:
-    """Set the fitted attributes of an estimator that selects."""
-    estimator.selection_ = model.training["selection"]
-    estimator.C_ = model.training["settings"]["C"]
-    store_fit(estimator, model, solution)
 
 
 def score_examples(estimator: Any, X: Any, tasks: Any) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from seqmtl.estimators._base import (
     MultiTaskClassifier,
     features_for,
     search_space,
-    store_selected,
+    store_fit,
 )
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import COSTS, Settings
@@ -233,7 +233,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         space = search_space(self, examples.names)
         features = features_for(self.features, examples.data)
         model, solution = train_with_few(examples, space, features=features, settings=settings)
-        store_selected(self, model, solution)
+        store_fit(self, model, solution)
         return self
 
 

@@ -16,7 +16,6 @@ from seqmtl.estimators._base import (
     score_examples,
     search_space,
     store_fit,
-    store_selected,
     training_settings,
 )
 from seqmtl.estimators._examples import check_X_y, gather_examples, plain_examples
@@ -307,5 +306,5 @@ n_features_in_
             examples, space, features=features, settings=settings, site=site
         )
         model.bias += mean
-        store_selected(self, model, solution)
+        store_fit(self, model, solution)
         return self
