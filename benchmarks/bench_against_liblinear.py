@@ -32,11 +32,11 @@ def train_seqmtl(windows: Windows, args: argparse.Namespace, folder: Path) -> tu
     """Return weights and intercept of one SVM, which is also written."""
     from seqmtl import WeightedDegree
     from seqmtl.sequences.examples import Examples
-    from seqmtl.training.fit import train
+    from seqmtl.training.fit import fit
     from seqmtl.training.settings import Settings
 
     settings = Settings(C=args.C, tol=args.tol[0])
-    model, _ = train(Examples.of(windows), features=WeightedDegree(args.degree), settings=settings)
+    model, _ = fit(Examples.of(windows), features=WeightedDegree(args.degree), settings=settings)
     model.save(folder / "model.seqmtl")
     return model.W[:, 0].astype(float), float(model.bias[0])
 

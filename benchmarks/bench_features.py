@@ -4,9 +4,9 @@
 
 DATA is a table of windows with a split column, or the folder of a dataset, whose validation and
 test windows are the test. Every map is trained with everything else as `seqmtl train` does without
-a tree, bin weights included, on the given number of train windows per organism:
+a tree, on the given number of train windows per organism:
 
-    default     the default
+    default     the default views
     near        exact positions within 20 bases, bins (the default of earlier versions)
     exact       wd:6, exact positions everywhere
     bins        bins only: composition

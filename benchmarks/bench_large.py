@@ -84,14 +84,14 @@ def train_once(arguments: argparse.Namespace) -> None:
 
     from seqmtl import PositionalKmers, TaskKernel
     from seqmtl.sequences.examples import Examples
-    from seqmtl.training.fit import train
+    from seqmtl.training.fit import fit
     from seqmtl.training.settings import Settings
 
     started = time.process_time()
     windows = simulate_windows(arguments.n[0], arguments.tasks, arguments.window)
     simulated, peak_before = time.process_time(), peak_mib()
     adjacency = np.ones((arguments.tasks, arguments.tasks)) + np.eye(arguments.tasks)
-    _, solution = train(
+    _, solution = fit(
         Examples.of(windows),
         features=PositionalKmers(arguments.features),
         task_kernel=TaskKernel.graph(adjacency, windows.task_names),

@@ -11,7 +11,7 @@ matrix       the same as a matrix, of which no tree is known
 individual   nothing shared
 union        one SVM for all organisms
 clade        one SVM for each clade of at most eight organisms
-default      that of seqmtl train: tuned trust in the tree, tuned costs and bin weights
+default      that of seqmtl train: tuned trust in the tree, tuned costs and features
 mkl          a learnt weight for every clade, norm 2
 
 "visit" is the training time divided by the number of examples visited (work times n). "load" is

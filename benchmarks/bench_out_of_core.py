@@ -44,8 +44,8 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl.io.window_store import store_windows
     from seqmtl.sequences import concatenate
     from seqmtl.sequences.examples import Examples
-    from seqmtl.training.fit import train
-    from seqmtl.training.out_of_core import OutOfCoreTrainer
+    from seqmtl.training.fit import fit
+    from seqmtl.training.out_of_core import OutOfCoreTrainer, fit_from_disk
     from seqmtl.training.parts import score_part
     from seqmtl.training.settings import Settings
     from seqmtl.training.site_detection import find_site
@@ -90,10 +90,10 @@ def train_once(arguments: argparse.Namespace) -> None:
             kernel = TaskKernel.graph(adjacency, store.task_names)
             trained, wall = time.process_time(), time.perf_counter()
             disk = OutOfCoreTrainer(int(arguments.memory * 2**30), score_parts)
-            _, solution = train(
+            _, solution = fit_from_disk(
                 Examples(store, store.labels, store.task_ids, store.task_names),
-                disk=disk,
-                task_kernel=kernel,
+                disk,
+                kernel,
                 **options,
                 on_epoch=lambda _, now: print(vars(now), flush=True) if arguments.verbose else None,
             )
@@ -103,7 +103,7 @@ def train_once(arguments: argparse.Namespace) -> None:
             kernel = TaskKernel.graph(adjacency, windows.task_names)
             trained, wall, stored = time.process_time(), time.perf_counter(), 0.0
             site = find_site(windows)
-            _, solution = train(Examples.of(windows), task_kernel=kernel, site=site, **options)
+            _, solution = fit(Examples.of(windows), kernel, site=site, **options)
     result = {
         "train": time.process_time() - trained,
         "wall": time.perf_counter() - wall,

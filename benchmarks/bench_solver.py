@@ -194,7 +194,7 @@ def epochs(windows: Windows, arguments: argparse.Namespace) -> Iterator[dict[str
         epoch, problem = epoch_seconds(task)
         rows: Any = problem.rows
         plain = gather_seconds(task, rows, np.zeros((rows.n_features, T), dtype=np.float32))
-        tree = rows.tree()
+        tree = rows.pair_sums()
         same = plain
         if tree is not None:  # windows without N
             n_columns = 1 if T == 1 else -(-T // 4) * 4  # as the solver pads them

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         MultiTaskClassifierCV as MultiTaskClassifierCV,
         MultiTaskMKLClassifier as MultiTaskMKLClassifier,
         MultiTaskOneClassSVM as MultiTaskOneClassSVM,
+        MultiTaskRegressorCV as MultiTaskRegressorCV,
         MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
         TaskScorer as TaskScorer,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from seqmtl.kernel_mkl import (
         IndividualMKLClassifier as IndividualMKLClassifier,
         KernelMKLClassifier as KernelMKLClassifier,
-        MinimaxClassifier as MinimaxClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
         PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
@@ -59,7 +59,7 @@ _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
     "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
-    "MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
+    "MultiTaskRegressorCV MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
     "seqmtl.features.kmer_counts": "KmerCounts",
@@ -68,7 +68,7 @@ _NAMES = {
     "seqmtl.io.annotation": "read_annotation",
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",
-    "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
+    "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier "
     "MultiTaskKernelSVC ParetoMKLClassifier "
     "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     "seqmtl.linear_model.model": "MultiTaskModel",

@@ -33,6 +33,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs use the cores
 
 import numpy as np
+from _minimax import MinimaxClassifier
 from _shared import Options, kept
 from joblib import Parallel, delayed
 from li2014_tables import DATASETS, FRACTIONS, METHODS, draw, write_tables
@@ -41,7 +42,6 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from seqmtl import (
     IndividualMKLClassifier,
-    MinimaxClassifier,
     ParetoMKLClassifier,
     PartiallySharedMKLClassifier,
     SparseMKLClassifier,

@@ -35,9 +35,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from _shared import Options, kept, with_spread
@@ -45,10 +46,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.preprocessing import KernelCenterer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl.kernels import BaseKernel
 
 COARSE = {"C": (1e-1, 1e1, 1e3, 1e5), "gamma": (1e-3, 1e-1, 1e1, 1e3)}
 TOY = {"C": (1e-1, 1e1), "gamma": (0.1, 1.0)}
@@ -172,9 +174,8 @@ def run(hours: Hours, size: int, repeat: int, grid: dict[str, Sequence[float]]) 
     for method, a, K, X in methods(hours):
         scaled = StandardScaler().fit(X[split.train]).transform(X)
         for gamma in grid["gamma"]:
-            kernel, train, rest = "rbf", scaled[split.train], scaled[held]
-            if method == "CENTRED":
-                kernel, train, rest = "precomputed", *centred(train, rest, gamma)
+            train, rest = scaled[split.train], scaled[held]
+            kernel = Centred(gamma, train) if method == "CENTRED" else "rbf"
             for C in grid["C"]:
                 svc = MultiTaskKernelSVC(kernel=kernel, gamma=gamma, task_kernel=K, C=C)
                 svc.fit(train, hours.y[split.train], tasks=names[split.train])
@@ -187,12 +188,20 @@ def run(hours: Hours, size: int, repeat: int, grid: dict[str, Sequence[float]]) 
     return sorted(fits, key=lambda fit: fit["C"])
 
 
-def centred(X: Array, Z: Array, gamma: float) -> tuple[Array, Array]:
-    """Return the RBF kernels of X and of Z with X, centred on the mean of X in feature space."""
-    k = rbf_kernel(X, gamma=gamma)
-    centre = KernelCenterer().fit(k)
-    H = centre.transform(k)
-    return 0.5 * (H + H.T), centre.transform(rbf_kernel(Z, X, gamma=gamma), copy=False)
+@dataclass(frozen=True, eq=False)
+class Centred(BaseKernel):
+    """The RBF kernel, centred on the mean of some examples in feature space."""
+
+    kind: ClassVar[str] = "centred"
+    gamma: float
+    examples: Array
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        """Return the kernel matrix."""
+        Z = X if Z is None else Z
+        to_mean = [rbf_kernel(part, self.examples, self.gamma).mean(axis=1) for part in (X, Z)]
+        mean = rbf_kernel(self.examples, gamma=self.gamma).mean()
+        return rbf_kernel(X, Z, self.gamma) - to_mean[0][:, None] - to_mean[1] + mean
 
 
 def run_all(hours: Hours, arguments: argparse.Namespace) -> dict[int, list[list[dict]]]:

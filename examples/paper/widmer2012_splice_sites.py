@@ -47,7 +47,7 @@ from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.files.write import write_json
 from seqmtl.kernels import WeightedDegreeKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -92,7 +92,7 @@ def task_kernel(windows: Windows) -> TaskKernel:
 def descend(windows: Windows, views: str | None, tol: float) -> dict[str, float]:
     """Train by dual coordinate descent."""
     started = time.process_time()
-    _, found = train(
+    _, found = fit(
         Examples.of(windows),
         features=PositionalKmers(views),
         task_kernel=task_kernel(windows),

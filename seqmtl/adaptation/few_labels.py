@@ -23,10 +23,11 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import LikelihoodCache
-from seqmtl.training.fit import fit, make_plan
-from seqmtl.training.selection import SearchSpace
+from seqmtl.training.fit import fit
+from seqmtl.training.out_of_core import OutOfCoreTrainer, fit_from_disk
+from seqmtl.training.selection import SearchSpace, Selection, select
 from seqmtl.training.settings import Settings
-from seqmtl.training.site_detection import anchor_features
+from seqmtl.training.site_detection import find_candidates
 from seqmtl.training.solver import ONE_THREAD
 
 Array = NDArray[np.float64]
@@ -42,6 +43,7 @@ def train_with_few(  # noqa: PLR0913
     task_kernel: Any = None,
     *,
     few: Sequence[str] | None = None,
+    trainer: OutOfCoreTrainer | None = None,
     features: FeatureDefinition | None = None,
     settings: Settings | None = None,
     site: Site | None = None,
@@ -57,13 +59,24 @@ def train_with_few(  # noqa: PLR0913
         Examples of all tasks.
     few : sequence of str, optional
         Tasks to learn after the others. Default: those with few labels if trust is selected.
-    task_kernel, features, settings, site, likelihoods, start, on_epoch
-        See :func:`seqmtl.training.fit.train`.
+    trainer : OutOfCoreTrainer, optional
+        How to train on windows that stay on disk; all tasks are then trained jointly.
+    task_kernel : optional
+        See :func:`seqmtl.training.fit.fit`. Or a
+        :class:`~seqmtl.training.selection.SearchSpace`, from which relation, trust and cost are
+        selected, and the features if none are given.
+    features, site : optional
+        See :func:`seqmtl.training.site_detection.find_candidates`.
+    likelihoods : LikelihoodCache, optional
+        Held-out log-likelihoods of a selection that was interrupted.
+    settings, start, on_epoch
+        See :func:`seqmtl.training.fit.fit`.
 
     Returns
     -------
     model : MultiTaskModel
-        Its tasks are in the order of the examples.
+        Its tasks are in the order of the examples. What was selected is in
+        ``model.training["selection"]``.
     solution : Solution
         Of the joint training; alpha is 0 for tasks that were learnt afterwards.
 
@@ -74,18 +87,27 @@ def train_with_few(  # noqa: PLR0913
     """
     settings = settings or Settings()
     examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
-    kinds, site = anchor_features(features, examples, site)
+    candidates, site = find_candidates(examples, features, site)
     is_space = isinstance(task_kernel, SearchSpace)
     if few is None:
-        few = _find_few(examples) if is_space and task_kernel.is_shared else []
+        is_adaptable = settings.kind == "classification" and trainer is None
+        is_shared = is_space and task_kernel.is_shared
+        few = _find_few(examples) if is_adaptable and is_shared else []
     joint, rows = examples, np.arange(examples.y.size)
     if few:
         joint, rows = examples.only([name for name in examples.names if name not in few])
         start = start and start._replace(alpha=start.alpha[rows])
         on_epoch = on_epoch and _with_all(on_epoch, rows, examples.y.size)
         task_kernel = task_kernel.led_by(joint.names) if is_space else task_kernel
-    plan = make_plan(joint, task_kernel, kinds, settings, likelihoods)
-    model, solution = fit(joint, plan, site, start=start, on_epoch=on_epoch)
+    if trainer is not None:
+        trainer = trainer.for_training(joint.data, candidates[0], settings)
+    chosen = Selection(candidates[0], task_kernel, settings)
+    if is_space:
+        chosen = select(joint, task_kernel, candidates, settings, likelihoods)
+    options = chosen._asdict() | {"site": site, "start": start, "on_epoch": on_epoch}
+    if trainer is not None:
+        return fit_from_disk(joint, trainer, **options)
+    model, solution = fit(joint, **options)
     for name in few:
         at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])
         model = add_task(model, examples.only([name])[0], at)

@@ -72,7 +72,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
         kind=_kinds.norm,
     )
     selection: str | None = _of_model(
-        "auto: tune cost, trust and bin weights; none: as given (default: auto)",
+        "auto: tune cost, trust and features; none: as given (default: auto)",
         metavar="HOW",
         choices=("auto", "none"),
     )
@@ -210,12 +210,11 @@ def _trained(
     """
     from seqmtl.adaptation.few_labels import train_with_few
     from seqmtl.training.checkpoint import Checkpoint
-    from seqmtl.training.fit import train as train_jointly
     from seqmtl.training.interruptible import stored_progress
     from seqmtl.training.site_detection import site_of_examples
 
     features = _options.feature_map(request.features)
-    settings, source = _settings(request), request.source
+    chosen, settings = features if request.features else None, _settings(request)
     with _examples(request, features) as (examples, trainer, cache):
         kernel = _task_kernel(request, relation, examples.names)
         space = _space(request, relation, kernel, examples.names)
@@ -223,27 +222,21 @@ def _trained(
         path = f"{request.output}.checkpoint"
         store = cache or Checkpoint(path, examples.data, features, kernel, settings, choices)
         with stored_progress(store, request.tol) as (on_epoch, likelihoods):
-            options: Document = {
+            dataset = request.source.dataset
+            site = site_of_examples(examples, chosen, dataset, request.site, request.shift)
+            model, _ = train_with_few(
+                examples,
                 # by default the kernel of --tree is R, not K: selection trains with
                 # K_st = sqrt(d_s d_t) min(x_s, x_t) R_st, see seqmtl.training.selection
-                "task_kernel": kernel if space is None else space,
-                "features": features if request.features else None,
-                "settings": settings,
-                "site": site_of_examples(
-                    examples,
-                    features if request.features else None,
-                    source.dataset,
-                    request.site,
-                    request.shift,
-                ),
-                "likelihoods": likelihoods,
-                "start": store.load() if request.resume else None,
-                "on_epoch": on_epoch,
-            }
-            if trainer is None:
-                model, _ = train_with_few(examples, **options)
-            else:
-                model, _ = train_jointly(examples, disk=trainer, **options)
+                kernel if space is None else space,
+                trainer=trainer,
+                features=chosen,
+                settings=settings,
+                site=site,
+                likelihoods=likelihoods,
+                start=store.load() if request.resume else None,
+                on_epoch=on_epoch,
+            )
     return model, store.remove
 
 
@@ -335,7 +328,8 @@ def _space(
     names: tuple[str, ...],
 ) -> SearchSpace | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
-    from seqmtl.training.selection import COSTS, SearchSpace
+    from seqmtl.training.selection import SearchSpace
+    from seqmtl.training.settings import COSTS
     from seqmtl.training.task_kernels import resolve_kernel
 
     if request.selection == "none" or request.mkl:

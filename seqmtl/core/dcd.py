@@ -203,7 +203,7 @@ def solve(
     while True:
         descent.record(*descent.objectives())
         is_last = bool(descent.reason_to_stop(tol, max_epochs))
-        if (is_last or descent.is_precise) and descent.sum_weights():
+        if (is_last or descent.is_precise) and descent.recompute_W():
             descent.record(*descent.objectives())  # without rounding errors of the steps
         stopped_by = descent.reason_to_stop(tol, max_epochs)
         if stopped_by:
@@ -253,11 +253,11 @@ class Descent:
         self.history: list[Progress] = []
         self.is_precise, self._n_before = False, 0
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
-        tree = problem.rows.tree()
-        self._rows = problem.rows if tree is None else tree
-        views = problem.rows.views if tree is None else (View(tree, slice(None)),)
+        sums = problem.rows.pair_sums()
+        self._rows = problem.rows if sums is None else sums
+        views = problem.rows.views if sums is None else (View(sums, slice(None)),)
         self.weights = GroupedWeights(
-            problem.kernel, views, dtype, problem.bias_scale, is_padded=tree is not None
+            problem.kernel, views, dtype, problem.bias_scale, is_padded=sums is not None
         )
         self._shrink_margin = SHRINK_MARGIN
         self._stays = np.ones(n, dtype=np.bool_)  # active after its last visit
@@ -265,13 +265,13 @@ class Descent:
         self.problem, self._H = problem, problem.hessian_diagonal()
         self._has_drifted = bool(self.alpha.any())
         if self._has_drifted:
-            self.sum_weights()
+            self.recompute_W()
         else:
             n_first = max(n // _FIRST_SHARE, _FIRST_EXAMPLES)
             self._active = np.sort(self._rng.permutation(n)[:n_first])
 
     def set_kernel(self, kernel: GroupedKernel) -> None:
-        """Replace the task kernel; W is out of date until :meth:`sum_weights`."""
+        """Replace the task kernel; W is out of date until :meth:`recompute_W`."""
         self.problem = replace(self.problem, kernel=kernel)
         self.weights.groups, self._has_drifted = kernel, True
         self._H = self.problem.hessian_diagonal()
@@ -380,7 +380,7 @@ class Descent:
         self._active = self._active[self._stays[self._active]]
         self._has_drifted = True
 
-    def sum_weights(self) -> bool:
+    def recompute_W(self) -> bool:  # noqa: N802
         """Compute W = V K from alpha; return False if it is so already.
 
         The steps add to W in its precision, often float32, and the rounding errors limit the gap.
@@ -394,8 +394,8 @@ class Descent:
         self._has_drifted = False
         return True
 
-    def sum_virtual_weights(self) -> list[NDArray[np.float64]]:
-        """Compute V from alpha in place of W, until :meth:`sum_weights`; return V'V by group."""
+    def switch_to_V(self) -> list[NDArray[np.float64]]:  # noqa: N802
+        """Compute V from alpha in place of W, until :meth:`recompute_W`; return V'V by group."""
         return self.weights.fill_virtual(self.alpha * self.problem.y, self._tasks)
 
     def solution(self, stopped_by: str) -> Solution:

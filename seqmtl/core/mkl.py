@@ -176,11 +176,11 @@ def solve(
     rounding = _ROUNDING * np.finfo(dtype).eps
     while True:
         primal, dual = descent.objectives()
-        q = kernels.energies(descent.sum_virtual_weights())
+        q = kernels.energies(descent.switch_to_V())
         theta_gap = kernels.theta_gap(theta, q)
         now = descent.record(primal, dual - theta_gap)
         if descent.reason_to_stop(tol, max_epochs, rounding) or descent.is_precise:
-            descent.sum_weights()
+            descent.recompute_W()
             primal, dual = descent.objectives()  # without rounding errors of the steps
             now = descent.record(primal, dual - theta_gap)
         stopped_by = descent.reason_to_stop(tol, max_epochs, rounding)
@@ -190,5 +190,5 @@ def solve(
         if theta_gap > _THETA_SHARE * (now.primal - now.dual):
             theta = descent.theta = kernels.step(theta, q)
             descent.set_kernel(kernels.combine(theta))
-        descent.sum_weights()
+        descent.recompute_W()
         descent.run_epochs(max_epochs, on_epoch)

@@ -19,7 +19,7 @@ class RowBlock(NamedTuple):
 
     Row ``r`` reads the sum of ``values[q] w[indices[q]]`` for q from ``indptr[r]`` to ``indptr[r +
     1]``, and adding it adds ``writes[q]`` to ``w[indices[q]]``. Both are its features, unless the
-    weights w are sums along a tree, so that a row needs few of them. With G views (see
+    weights w are pair sums, so that a row needs few of them. With G views (see
     :class:`View`), row ``r`` is part ``r % G`` of example ``r // G``.
 
     Rows of trees without such entries read ``w[slots[r, p]]`` for every slot p. Adding one adds
@@ -47,7 +47,7 @@ class Rows:
     """Examples bound to a feature map, as solvers use them.
 
     Optional capabilities have a default here: a single view, no fast comparison of rows, not dense,
-    and no tree.
+    and no pair sums.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Rows:
         """Return all rows as a matrix, shape (n_rows, n_features)."""
         raise NotImplementedError
 
-    def tree(self) -> Any:
+    def pair_sums(self) -> Any:
         """Return the same rows, which read fewer weights, see :class:`RowBlock`, or None."""
         return None
 

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     )
     from seqmtl.estimators.one_class import MultiTaskOneClassSVM
     from seqmtl.estimators.scoring import TaskScorer
-    from seqmtl.estimators.svr import MultiTaskSVR
+    from seqmtl.estimators.svr import MultiTaskRegressorCV, MultiTaskSVR
     from seqmtl.estimators.transforming import TaskTransformer
 
 __all__ = [
     "MultiTaskClassifierCV",
     "MultiTaskMKLClassifier",
     "MultiTaskOneClassSVM",
+    "MultiTaskRegressorCV",
     "MultiTaskSVC",
     "MultiTaskSVR",
     "TaskScorer",
@@ -33,7 +34,7 @@ __getattr__ = import_on_use(
         "MultiTaskSVC",
         "seqmtl.estimators.one_class": "MultiTaskOneClassSVM",
         "seqmtl.estimators.scoring": "TaskScorer",
-        "seqmtl.estimators.svr": "MultiTaskSVR",
+        "seqmtl.estimators.svr": "MultiTaskRegressorCV MultiTaskSVR",
         "seqmtl.estimators.transforming": "TaskTransformer",
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from seqmtl.core.dcd import Solution
+from seqmtl._checks import check_number
+from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._examples import (
     check_X,
     classification_examples,
@@ -28,7 +29,12 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
+from seqmtl.training.task_kernels import resolve_kernel
+
+if TYPE_CHECKING:
+    from seqmtl.training.selection import SearchSpace
 
 
 class LinearEstimator(BaseEstimator):
@@ -78,6 +84,9 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
     estimator.dual_gap_ = solution.gap
     estimator.n_iter_ = max(math.ceil(solution.work), 1)  # few examples are solved before
     estimator.history_ = model.training["history"]
+    if "selection" in model.training:
+        estimator.selection_ = model.training["selection"]
+        estimator.C_ = model.training["settings"]["C"]
     if "mkl" in model.training:
         estimator.theta_ = solution.theta
         estimator.kernel_weights_ = model.training["mkl"]
@@ -92,6 +101,26 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def search_space(estimator: Any, names: tuple[str, ...]) -> SearchSpace:
+    """Return the search space of an estimator that selects what tasks share, and their costs.
+
+    Raises
+    ------
+    ValueError
+        If there is no cost, or one is out of range.
+    """
+    from seqmtl.training.selection import SearchSpace
+
+    relation, costs = estimator.task_kernel, estimator.costs
+    is_list = hasattr(costs, "__iter__") and not isinstance(costs, str)
+    if not is_list or not [*costs]:
+        raise ValueError(f"costs must hold at least one cost to choose from, got {costs!r}")
+    for cost in costs:
+        check_number("costs", cost)
+    relation = None if relation is None else resolve_kernel(relation, names)
+    return SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
 
 
 def score_examples(estimator: Any, X: Any, tasks: Any) -> NDArray[np.float64]:
@@ -119,11 +148,13 @@ def _tasks_of_windows(estimator: Any, X: Any, tasks: Any) -> Any:
 
 
 class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
-    """Base class of the classifiers on features; a subclass implements `_train`."""
+    """Base class of the classifiers on features."""
 
+    task_kernel: Any
     loss: str
     class_weight: Any
     fit_intercept: bool
+    norm: float | None = None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -159,6 +190,17 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         ValueError
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        features = features_for(self.features, examples.data)
+        start = self._start(examples.y.size)
+        model, solution = fit(
+            examples, self.task_kernel, features=features, settings=settings, start=start
+        )
+        store_fit(self, model, solution)
+        return self
+
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
+        """Return examples with labels -1 and +1, and the settings."""
         examples = classification_examples(self, X, y, tasks, sample_weight)
         settings = training_settings(
             self,
@@ -166,14 +208,13 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
             loss=self.loss,
             class_weight=signed_class_weight(self.class_weight, self.classes_),
             fit_intercept=self.fit_intercept,
+            norm=self.norm,
         )
-        model, solution = self._train(with_signs(examples, self.classes_), settings)
-        store_fit(self, model, solution)
-        return self
+        return with_signs(examples, self.classes_), settings
 
-    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        """Train on examples with labels -1 and +1."""
-        raise NotImplementedError
+    def _start(self, n: int) -> WarmStart | None:
+        """Return where to begin with n examples."""
+        return None
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from seqmtl._checks import check_number
-from seqmtl.adaptation.few_labels import train_with_few
-from seqmtl.core.dcd import Solution, WarmStart
-from seqmtl.estimators._base import MultiTaskClassifier, features_for
-from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.core.dcd import WarmStart
+from seqmtl.estimators._base import (
+    MultiTaskClassifier,
+    features_for,
+    search_space,
+    store_fit,
+)
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
-from seqmtl.training.selection import COSTS, SearchSpace
-from seqmtl.training.settings import Settings
-from seqmtl.training.task_kernels import resolve_kernel
+from seqmtl.training.settings import COSTS, Settings
 
 
 @dataclass(eq=False, repr=False)
@@ -32,7 +32,8 @@ class MultiTaskSVC(MultiTaskClassifier):
     ----------
     features : FeatureDefinition or str, optional
         Feature map, or its description, such as "wd:5". Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, the identity for matrices.
+        :class:`~seqmtl.Windows`, around the site that they tell or their middle; the identity for
+        matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
         order of the sorted task names. The M of the paper, (I + L)^-1 of a graph A, is
@@ -103,22 +104,13 @@ class MultiTaskSVC(MultiTaskClassifier):
     random_state: Any = 0
     warm_start: bool = False
 
-    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        last, n, start = getattr(self, "dual_coef_", None), examples.y.size, None
-        if self.warm_start and last is not None and last.size <= n:
-            alpha = np.zeros(n)
-            alpha[: last.size] = last * (self.C / self._C)
-            start = WarmStart(alpha)
-        features = features_for(self.features, examples.data)
-        trained = train(
-            examples,
-            features=features,
-            task_kernel=self.task_kernel,
-            settings=settings,
-            start=start,
-        )
-        self._C: float = float(self.C)  # of the dual variables, for the next start
-        return trained
+    def _start(self, n: int) -> WarmStart | None:
+        last = getattr(self, "dual_coef_", None)
+        if not self.warm_start or last is None or last.size > n:
+            return None
+        alpha = np.zeros(n)
+        alpha[: last.size] = last * (self.C / self.model_.training["settings"]["C"])
+        return WarmStart(alpha)
 
 
 @dataclass(eq=False, repr=False)
@@ -133,9 +125,9 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     Parameters
     ----------
     features : FeatureDefinition or str, optional
-        Feature map, or its description, such as "wd:5"; its ``reweighted()``, if any, are tried as
-        well. Default: ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for
-        matrices.
+        Feature map, or its description, such as "wd:5". Default: of :class:`~seqmtl.Windows`, what
+        is best of ``PositionalKmers()`` and others, see
+        :func:`seqmtl.training.site_detection.default_kinds`; of matrices, the identity.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
         is in the order of the sorted task names. It is tried along with treating all tasks as
@@ -209,23 +201,40 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
 
     C = 1.0  # until one is chosen
 
-    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        names = examples.names
-        relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
-        is_list = hasattr(self.costs, "__iter__") and not isinstance(self.costs, str)
-        costs = [*self.costs] if is_list else []
-        if not costs:
-            raise ValueError(
-                f"costs must hold at least one cost to choose from, got {self.costs!r}"
-            )
-        for cost in costs:
-            check_number("costs", cost)
-        space = SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tasks: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Select the hyperparameters, and fit the model.
+
+        If windows do not tell where their site is, it is searched for. Tasks with far fewer labels
+        than the others are learnt after them.
+
+        Parameters
+        ----------
+        X, y, tasks, sample_weight
+            As in :meth:`MultiTaskSVC.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a task lacks a class, lengths differ, or numbers are NaN or infinite.
+        """
+        from seqmtl.adaptation.few_labels import train_with_few
+
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        space = search_space(self, examples.names)
         features = features_for(self.features, examples.data)
         model, solution = train_with_few(examples, space, features=features, settings=settings)
-        self.selection_: dict[str, Any] = model.training["selection"]
-        self.C_: float = model.training["settings"]["C"]
-        return model, solution
+        store_fit(self, model, solution)
+        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -291,7 +300,7 @@ n_features_in_
 
     features: Any = None
     task_kernel: Any = None
-    norm: float = 2.0
+    norm: float | None = 2.0
     C: float = 1.0
     _: KW_ONLY
     loss: str = "hinge"
@@ -302,15 +311,10 @@ n_features_in_
     dtype: Any = None
     random_state: Any = 0
 
-    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
         if self.norm is None:
             raise ValueError(
                 "norm must be a number from 1 to infinity, got None; for one fixed kernel use "
                 "MultiTaskSVC"
             )
-        return train(
-            examples,
-            features=features_for(self.features, examples.data),
-            task_kernel=self.task_kernel,
-            settings=replace(settings, norm=self.norm),
-        )
+        return super()._read(X, y, tasks, sample_weight)

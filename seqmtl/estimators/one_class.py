@@ -19,7 +19,7 @@ from seqmtl.estimators._base import (
     training_settings,
 )
 from seqmtl.estimators._examples import check_X, gather_examples, plain_examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 
 
 @dataclass(eq=False, repr=False)
@@ -144,9 +144,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         examples = gather_examples(X, np.ones(X.shape[0]), tasks, None)
         settings = training_settings(self, X, kind="novelty", norm=self.norm, fit_intercept=False)
         features = features_for(self.features, X)
-        model, solution = train(
-            examples, features=features, task_kernel=self.task_kernel, settings=settings
-        )
+        model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         scores = self.model_.decision_function(X, [examples.names[t] for t in examples.ids])
         for t, calibration in enumerate(self.model_.calibration):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,15 +14,74 @@ from seqmtl.estimators._base import (
     LinearEstimator,
     features_for,
     score_examples,
+    search_space,
     store_fit,
     training_settings,
 )
 from seqmtl.estimators._examples import check_X_y, gather_examples, plain_examples
-from seqmtl.training.fit import train
+from seqmtl.features.positional_kmers import PositionalKmers
+from seqmtl.linear_model.site import site_told_by
+from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import fit
+from seqmtl.training.settings import TARGET_COSTS, Settings
+
+
+class MultiTaskRegressor(RegressorMixin, LinearEstimator):
+    """Base class of the regressors on features."""
+
+    features: Any
+    epsilon: float
+    loss: str
+    fit_intercept: bool
+    norm: float | None = None
+
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
+        """Return validated examples and the settings."""
+        X, tasks = plain_examples(X, tasks, y)
+        X, y = check_X_y(self, X, y, numeric=True)
+        settings = training_settings(
+            self,
+            X,
+            kind="regression",
+            loss=self.loss,
+            epsilon=self.epsilon,
+            norm=self.norm,
+            fit_intercept=self.fit_intercept,
+        )
+        return gather_examples(X, y, tasks, sample_weight), settings
+
+    def predict(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Predict target values.
+
+        Parameters
+        ----------
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences, of one length unless no feature needs positions.
+        tasks : str or sequence of str, optional
+            Task of every example, or one for all. Default: the tasks that `X` carries, or the
+            only task.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Raises
+        ------
+        UnknownTaskError
+            If the task kernel lacks a task.
+        """
+        return score_examples(self, X, tasks)
+
+    def score(
+        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return R^2, the share of variance explained; the parameters are those of :meth:`fit`."""
+        return float(r2_score(y, self.predict(X, tasks), sample_weight=sample_weight))
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskSVR(RegressorMixin, LinearEstimator):
+class MultiTaskSVR(MultiTaskRegressor):
     """Support vector regression for several related tasks, for strings or numbers.
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i), where Q is the
@@ -134,49 +193,118 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
         ValueError
             If there are no targets, lengths differ, or numbers are NaN or infinite.
         """
-        X, tasks = plain_examples(X, tasks, y)
-        X, y = check_X_y(self, X, y, numeric=True)
-        examples = gather_examples(X, y, tasks, sample_weight)
-        settings = training_settings(
-            self,
-            X,
-            kind="regression",
-            loss=self.loss,
-            epsilon=self.epsilon,
-            norm=self.norm,
-            fit_intercept=self.fit_intercept,
-        )
-        features = features_for(self.features, X)
-        model, solution = train(
-            examples, features=features, task_kernel=self.task_kernel, settings=settings
-        )
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        features = features_for(self.features, examples.data)
+        model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         return self
 
-    def predict(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
-        """Predict target values.
+
+@dataclass(eq=False, repr=False)
+class MultiTaskRegressorCV(MultiTaskRegressor):
+    """Regression for several tasks that selects by cross-validation what they share.
+
+    For each task it selects the trust in its relatives, between one model per task and one for all,
+    and the cost, as :class:`MultiTaskClassifierCV` does, by the likelihood of held-out targets. A
+    final :class:`MultiTaskSVR` is trained with them on all examples.
+
+    Parameters
+    ----------
+    features : FeatureDefinition or str, optional
+        Feature map, or its description, such as "wd:5". Default: ``PositionalKmers()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
+    task_kernel : TaskKernel, str, path-like or array, optional
+        Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
+        is in the order of the sorted task names. It is tried along with treating all tasks as
+        alike, the default.
+    costs : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
+        Costs to choose from.
+    epsilon : float, default=0.0
+        Error without cost, in units of y.
+    loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, \
+default="squared_epsilon_insensitive"
+        Loss.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other. Targets are centred on
+        their mean.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    max_epochs : int, default=1000
+        Maximum number of passes over the training data; a warning is given if it is reached.
+    dtype : {"float32", "float64"} or the NumPy type, optional
+        Type of the weights. Default: float32 for strings, float64 for numbers.
+    random_state : int or RandomState, default=0
+        Seed of the folds and the visiting order.
+
+    Attributes
+    ----------
+    selection_ : dict
+        The selection: per task "trust", "C", and the "weights" of the trust values.
+    C_ : float
+        Overall cost; the diagonal of the task kernel holds the task costs relative to it.
+    tasks_, task_kernel_, coef_, intercept_, dual_coef_, dual_gap_, n_iter_, history_, model_, \
+n_features_in_
+        As in :class:`MultiTaskSVR`.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskRegressorCV
+    >>> X, y = [[0.0], [1.0], [2.0]] * 4, [1.0, 3.0, 5.0, 1.1, 3.1, 5.1] * 2
+    >>> tasks = (["a"] * 3 + ["b"] * 3) * 2
+    >>> MultiTaskRegressorCV().fit(X, y, tasks=tasks).predict([[1.5]], tasks="a").round(1)
+    array([4.])
+    """
+
+    features: Any = None
+    task_kernel: Any = None
+    costs: Any = TARGET_COSTS
+    _: KW_ONLY
+    epsilon: float = 0.0
+    loss: str = "squared_epsilon_insensitive"
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: Any = None
+    random_state: Any = 0
+
+    C = 1.0  # until one is chosen
+
+    def fit(
+        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Select the hyperparameters, and fit the model.
 
         Parameters
         ----------
         X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
             Examples; strings are sequences, of one length unless no feature needs positions.
-        tasks : str or sequence of str, optional
-            Task of every example, or one for all. Default: the tasks that `X` carries, or the
-            only task.
+        y : array_like, shape (n,)
+            Targets.
+        tasks : sequence of str, shape (n,), optional
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
+        sample_weight : array_like, shape (n,), optional
+            Factors on C; rows of weight 0 are ignored.
 
         Returns
         -------
-        ndarray of float64, shape (n,)
+        self
 
         Raises
         ------
-        UnknownTaskError
-            If the task kernel lacks a task.
+        ValueError
+            If there are no targets, lengths differ, or numbers are NaN or infinite.
         """
-        return score_examples(self, X, tasks)
+        from seqmtl.adaptation.few_labels import train_with_few
 
-    def score(
-        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Return R^2, the share of variance explained; the parameters are those of :meth:`fit`."""
-        return float(r2_score(y, self.predict(X, tasks), sample_weight=sample_weight))
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        space = search_space(self, examples.names)
+        mean = float(np.average(examples.y, weights=examples.weight)) if self.fit_intercept else 0.0
+        features = features_for(self.features, examples.data) or PositionalKmers()
+        site = site_told_by(X) if isinstance(X, Windows) else None
+        examples = replace(examples, y=examples.y - mean)
+        model, solution = train_with_few(
+            examples, space, features=features, settings=settings, site=site
+        )
+        model.bias += mean
+        store_fit(self, model, solution)
+        return self

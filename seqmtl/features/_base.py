@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -109,18 +108,6 @@ class FeatureDefinition:
         if "max_memory" in params:
             params["max_memory"] /= n_tasks
         return type(self)(**params)
-
-    def reweighted(self) -> Sequence[FeatureDefinition]:
-        """Return this map, and reweighted ones among which selection may choose."""
-        return [self]
-
-    def alternatives(self) -> Sequence[FeatureDefinition]:
-        """Return maps with other views, among which selection may choose, or this one alone."""
-        return [self]
-
-    def kernel_terms(self, length: int) -> Sequence[tuple[float, FeatureDefinition]]:
-        """Return weighted maps whose kernels sum to the kernel of this map."""
-        return [(1.0, self)]
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""

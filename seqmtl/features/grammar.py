@@ -6,8 +6,21 @@ DEFAULT_VIEWS = (
     "wd:5@-20..20,wd:4=0.3,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 )
 
+#: Variants: a third of the weight on bins; three times as much, and no exact positions far from the
+#: site; more weight on these, and no narrow bins.
+VARIANTS = (
+    DEFAULT_VIEWS.replace("=0.05", "=0.0167"),
+    DEFAULT_VIEWS.replace("wd:4=0.3,", "").replace("=0.05", "=0.15"),
+    "wd:5@-20..20,wd:4=0.9,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05",
+)
+
 #: Exact positions alone: best for signals at fixed distances of each other, as in core promoters.
 EXACT_VIEWS = "wd:6"
+
+#: The default of sequences without a site: spectra, and gapped k-mers with a larger weight.
+ANYWHERE_VIEWS = "spectrum:1-6=0.4,gapped:9/7=0.6"
+#: The same of one strand.
+STRANDED_VIEWS = "spectrum:1-6:stranded=0.4,gapped:9/7:stranded=0.6"
 
 #: Explains the syntax to users of the command line.
 GRAMMAR = f"""\

@@ -123,10 +123,6 @@ class JointFeatures(FeatureDefinition):
         """Return the views; those of nested joint maps are listed individually."""
         return [part for view in self.views for part in view.flat_views()]
 
-    def kernel_terms(self, length: int) -> list[tuple[float, Any]]:
-        """Return weighted maps whose kernels sum to the kernel of this map."""
-        return [part for view in self.views for part in view.kernel_terms(length)]
-
     def span(self, length: int) -> int:
         """Return the length of the longest k-mers of all views."""
         return max(view.span(length) for view in self.views)

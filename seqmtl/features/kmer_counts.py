@@ -33,13 +33,10 @@ from seqmtl.features._base import (
     empty_block,
     gram_by_features,
 )
+from seqmtl.features.grammar import ANYWHERE_VIEWS as DEFAULT_COUNTS
 from seqmtl.features.kmer_views import MAX_K, check_weight, requested_bits, split_hash
 from seqmtl.sequences import Windows
 
-#: The default: spectra, and gapped k-mers with a larger weight.
-DEFAULT_COUNTS = "spectrum:1-6=0.4,gapped:9/7=0.6"
-#: The same of one strand.
-STRANDED_COUNTS = "spectrum:1-6:stranded=0.4,gapped:9/7:stranded=0.6"
 TRANSFORMS = ("sqrt", "binary", "counts")
 _HASH_BITS = 22  # as of positional k-mers
 _MAX_LISTED = 12  # letters: 16 million k-mers

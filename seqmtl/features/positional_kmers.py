@@ -48,7 +48,6 @@ from seqmtl.sequences import Windows
 
 _HASH_BITS = 22  # 16 MiB of float32 per organism; a plain choice
 _MIN_LENGTH = 6  # bases; shorter windows cannot hold the default views
-_EXACT_NEAR, _EXACT_EVERYWHERE, _NARROW_BINS, _WIDE_BINS = range(4)  # kinds of views, see _kinds
 
 
 class PositionalKmers(FeatureDefinition):
@@ -62,7 +61,7 @@ class PositionalKmers(FeatureDefinition):
         :data:`~seqmtl.features.grammar.DEFAULT_VIEWS`.
     anchor : int, optional
         First base of the site in the window, 0-based, where bins begin. Default: in training
-        the consensus of nearly all windows (GT, AG, ...), else the middle.
+        the site, else the middle.
     hash_bits : int, optional
         Hash into 2**hash_bits features, 1 to 30; or give ``"hash:18"`` among the views or instead
         of them.
@@ -228,70 +227,6 @@ class PositionalKmers(FeatureDefinition):
         fold_weights(column, 0, first, last, layout.slots(bits > 0), bits, starts, table)
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
-    def alternatives(self) -> list[PositionalKmers]:
-        """Return two maps with other views that take the same time, or this map alone.
-
-        The first lacks exact positions far from the site: views of width 1 over the whole window,
-        if others have a region. The second triples the weight of these views and drops the
-        narrowest bins, if bins have several widths.
-        """
-        if not {_EXACT_NEAR, _EXACT_EVERYWHERE} <= {*_kinds(self.kmer_views(0))}:
-            return [self]
-        return [
-            self._scaled({_EXACT_EVERYWHERE: 0.0}),
-            self._scaled({_EXACT_EVERYWHERE: 3.0, _NARROW_BINS: 0.0}),
-        ]
-
-    def reweighted(self) -> list[PositionalKmers]:
-        """Return this map, and maps with a third and three times the weight of its bins.
-
-        The best weight of bins depends on the signal; see the documentation. A map without bins, or
-        with bins only, is returned alone. The triple weight was best for no signal if the map has
-        exact positions far from the site, and is then left out.
-        """
-        kinds = {*_kinds(self.kmer_views(0))}
-        if _WIDE_BINS not in kinds or kinds <= {_WIDE_BINS, _NARROW_BINS}:
-            return [self]
-        factors = (1.0 / 3.0,) if {_EXACT_NEAR, _EXACT_EVERYWHERE} <= kinds else (1.0 / 3.0, 3.0)
-        return [
-            self,
-            *(self._scaled({_WIDE_BINS: factor, _NARROW_BINS: factor}) for factor in factors),
-        ]
-
-    def _scaled(self, factors: dict[int, float]) -> PositionalKmers:
-        """Return the map with the weights of views multiplied by kind; 0 drops them."""
-        views = self.kmer_views(0)
-        scaled = [
-            view._replace(weight=view.weight * factors.get(kind, 1.0))
-            for view, kind in zip(views, _kinds(views), strict=True)
-            if factors.get(kind) != 0.0
-        ]
-        bits = self._requested_bits()
-        return PositionalKmers(format_views(scaled), self.anchor, bits, self.max_memory)
-
-    def kernel_terms(self, length: int) -> list[tuple[float, PositionalKmers]]:
-        """Return weighted maps whose kernels sum to the kernel of this map.
-
-        Each has the views of one kind. All :meth:`alternatives` and :meth:`reweighted` maps have
-        the same terms, with different weights.
-        """
-        views = self.kmer_views(length)
-        kinds = _kinds(views)
-        groups = [
-            [view for view, k in zip(views, kinds, strict=True) if k == kind]
-            for kind in sorted(set(kinds))
-        ]
-        if len(groups) < 2 or self.resolved_hash_bits(length):
-            return [(1.0, self)]
-        anchor = self.resolved_anchor(length)
-        squares = np.array([lay_out(group, length, anchor).square for group in groups])
-        terms = []
-        for share, group in zip(squares / squares.sum(), groups, strict=True):
-            unit_views = [v._replace(weight=round(v.weight / group[0].weight, 9)) for v in group]
-            part = PositionalKmers(format_views(unit_views), anchor, max_memory=self.max_memory)
-            terms.append((float(share), part))
-        return terms
-
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as resolved for windows of `length` bases (model files)."""
         return {
@@ -307,16 +242,3 @@ class PositionalKmers(FeatureDefinition):
         bits, views = description["hash_bits"], description["views"]
         parse_views(views)
         return PositionalKmers(views, description["anchor"], bits or None, 1.0 if bits else np.inf)
-
-
-def _kinds(views: Sequence[KmerView]) -> list[int]:
-    """Return the kind of each view: exact positions near or everywhere, narrow or wide bins."""
-    widths = [view.width or np.inf for view in views]
-    bins = {width for width in widths if width != 1}
-    narrow = min(bins) if len(bins) > 1 else 0
-    kinds = []
-    for view, width in zip(views, widths, strict=True):
-        is_everywhere = view.begin is None and view.end is None
-        exact = _EXACT_EVERYWHERE if is_everywhere else _EXACT_NEAR
-        kinds.append(exact if width == 1 else _NARROW_BINS if width == narrow else _WIDE_BINS)
-    return kinds

@@ -1,4 +1,4 @@
-"""Positional k-mers of given windows: features on demand, sums by tables, and pair sums (trees).
+"""Positional k-mers of given windows: features on demand, sums by tables, and pair sums.
 
 As in COFFIN (Sonnenburg and Franc 2010), no feature matrix is stored: the features of a few hundred
 windows are computed, used and discarded. Training needs two operations on a window x of task t, the
@@ -232,12 +232,12 @@ class PositionalRows(TableRows):
         """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
         return gram_by_features(self, rows, dtype)
 
-    def tree(self) -> PositionalTree | None:
+    def pair_sums(self) -> PairSumRows | None:
         """Return the rows with pair sums as weights, or None if features are hashed."""
-        return None if self.hash_bits else PositionalTree(self.layout, self.windows)
+        return None if self.hash_bits else PairSumRows(self.layout, self.windows)
 
 
-class PositionalTree(TableRows):
+class PairSumRows(TableRows):
     """Rows whose weights are pair sums F, instead of plain weights.
 
     Attributes

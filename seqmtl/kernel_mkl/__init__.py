@@ -1,8 +1,7 @@
 """Learning on kernel matrices: small tables of numbers or sequences, with any kernel.
 
 One SVM, or one per task, is trained on weighted kernels by libsvm (`svm`); rules (`rules`) say how
-tasks weight kernels, and block descent (`descent`) learns the weights. `minimax` is linear, for the
-worst task. The estimators are thin.
+tasks weight kernels, and block descent (`descent`) learns the weights. The estimators are thin.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
-    from seqmtl.kernel_mkl.minimax_classifier import MinimaxClassifier
     from seqmtl.kernel_mkl.pareto import ParetoMKLClassifier, ParetoPath, pareto_path
     from seqmtl.kernel_mkl.task_mkl import (
         IndividualMKLClassifier,
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "IndividualMKLClassifier",
     "KernelMKLClassifier",
-    "MinimaxClassifier",
     "MultiTaskKernelSVC",
     "ParetoMKLClassifier",
     "ParetoPath",
@@ -36,7 +33,6 @@ __getattr__ = import_on_use(
     __name__,
     {
         "seqmtl.kernel_mkl.coupled": "KernelMKLClassifier MultiTaskKernelSVC",
-        "seqmtl.kernel_mkl.minimax_classifier": "MinimaxClassifier",
         "seqmtl.kernel_mkl.pareto": "ParetoMKLClassifier ParetoPath pareto_path",
         "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier PartiallySharedMKLClassifier "
         "SparseMKLClassifier",

@@ -188,10 +188,7 @@ def read_examples(
 
 
 def check_X_y(estimator: KernelClassifier, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:  # noqa: N802
-    """Return validated examples and classes.
-
-    The rows of a given kernel matrix have their numbers in a first column.
-    """
+    """Return validated examples and classes."""
     if isinstance(X, Windows):
         return _examples.check_X_y(estimator, X, y)
     texts = as_texts(X)
@@ -202,13 +199,7 @@ def check_X_y(estimator: KernelClassifier, X: Any, y: Any) -> tuple[Any, NDArray
             raise ValueError(
                 f"X must have features that vary, but all {len(X)} examples are the same"
             )
-        if not estimator.__sklearn_tags__().input_tags.pairwise:
-            return X, y
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
-            )
-        return np.column_stack([np.arange(len(X)), X]), y
+        return X, y
     if y is None:
         raise ValueError("y must be given: sequences carry no labels, got None")
     y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))

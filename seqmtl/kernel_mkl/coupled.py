@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from seqmtl.estimators._examples import with_signs
 from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
@@ -16,7 +15,7 @@ from seqmtl.kernel_mkl.descent import KernelSolution, descend
 from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared, WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
-from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
+from seqmtl.kernels import RBF, BaseKernel, Linear, Polynomial
 from seqmtl.relations.graphs import components
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.task_kernels import (
@@ -28,7 +27,6 @@ from seqmtl.training.task_kernels import (
 
 Array = NDArray[np.float64]
 
-_PRECOMPUTED = "precomputed"
 # Larger violations and gaps, in tolerances, mean that the solver stopped early; a plain choice.
 _MAX_VIOLATION = 10.0
 
@@ -46,11 +44,10 @@ class MultiTaskKernelSVC(KernelClassifier):
 
     Parameters
     ----------
-    kernel : str, BaseKernel or callable, default="rbf"
-        "linear", "poly" or "rbf" with the parameters below; "precomputed" if X is the kernel
-        matrix, (n, n) in training and (m, n) afterwards; a name of
-        :func:`~seqmtl.kernels.make_kernel` ("spectrum:4"); a kernel of :mod:`seqmtl.kernels`; or
-        a callable ``k(X, Z)`` that returns (n, m).
+    kernel : str or BaseKernel, default="rbf"
+        "linear", "poly" or "rbf" with the parameters below; a name of
+        :func:`~seqmtl.kernels.make_kernel` ("spectrum:4"); or a kernel of :mod:`seqmtl.kernels`,
+        such as ``Precomputed(matrix)``.
     gamma : float or "scale", default="scale"
         Parameter of "rbf" and "poly"; "scale" is 1 / (d * variance of X).
     degree : int, default=3
@@ -109,14 +106,6 @@ class MultiTaskKernelSVC(KernelClassifier):
     class_weight: Any = None
     tol: float = 1e-3
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        return tags
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == _PRECOMPUTED
-
     def _base_kernel(self) -> Any:
         """Return the base kernel with the parameters of this estimator."""
         named: dict[Any, BaseKernel] = {
@@ -127,18 +116,12 @@ class MultiTaskKernelSVC(KernelClassifier):
         return named.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
 
     def _problem(self, examples: Examples) -> KernelProblem:
-        kernel, given_rows = self._base_kernel(), None
         examples = with_signs(examples, self.classes_)
-        if self._is_precomputed():
-            kernel, given_rows = KernelRows(), examples.data[:, 1:]
-            examples = replace(examples, data=examples.data[:, :1])
         self.task_kernel_ = resolve_kernel(self.task_kernel, examples.names)
         T = len(examples.names)
         K = self.task_kernel_.matrix[:T, :T]
         cost = example_costs(self, examples)
-        return KernelProblem.of(
-            examples, cost, kernel, connected_tasks(K), K[None], given_rows=given_rows
-        )
+        return KernelProblem.of(examples, cost, self._base_kernel(), connected_tasks(K), K[None])
 
     def _rule(self) -> WeightRule:
         return Shared(np.inf)  # all kernels have the weight 1
@@ -185,8 +168,8 @@ class KernelMKLClassifier(KernelClassifier):
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
-        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
-        :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
+        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, or kernels of
+        :mod:`seqmtl.kernels`.
     task_kernel : TaskKernel or list, optional
         Similarities to choose from, each with one or more matrices, or "individual", "union",
         "easy". Default: 11' and I.

@@ -42,8 +42,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
-        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
-        :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
+        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, or kernels of
+        :mod:`seqmtl.kernels`.
     p : float, default=0.5
         Trade-off, above 0, up to infinity.
     norm : float, default=1.1

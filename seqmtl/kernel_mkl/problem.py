@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl.calibration.sigmoid import calibrate_tasks
-from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.kernel_model import KernelModel
 from seqmtl.kernel_mkl.svm import KernelSVM, weighted_task_kernels
-from seqmtl.kernel_mkl.working_set import ChunkedKernelSVM, require_matrices
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import draw_folds
 from seqmtl.training.solver import check_classes
-
-logger = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 
@@ -40,8 +36,8 @@ class KernelProblem:
         Base kernels with their parameters.
     groups : list of ndarray of int64
         Tasks of each SVM, in rising order.
-    svms : list of KernelSVM, or of ChunkedKernelSVM
-        One SVM for each group of tasks; chunked ones if their matrices do not fit into memory.
+    svms : list of KernelSVM
+        One SVM for each group of tasks.
     constant : float
         What was added to the base kernels, as a constant feature.
     """
@@ -50,7 +46,7 @@ class KernelProblem:
     sources: NDArray[np.int64]
     kernels: tuple[BaseKernel, ...]
     groups: list[NDArray[np.int64]]
-    svms: list[Any]
+    svms: list[KernelSVM]
     constant: float
 
     @classmethod
@@ -63,7 +59,6 @@ class KernelProblem:
         task_kernels: Array,
         *,
         sources: NDArray[np.int64] | None = None,
-        given_rows: Any = None,
         constant: float | None = None,
     ) -> KernelProblem:
         """Compute the kernel matrices.
@@ -82,8 +77,6 @@ class KernelProblem:
             Task kernels, by each of which every base kernel is multiplied.
         sources : ndarray of int64, shape (n,), optional
             See :class:`KernelProblem`.
-        given_rows : ndarray, shape (n, ...), optional
-            What the kernel takes as its first argument, if not the examples.
         constant : float, optional
             What to add to the base kernels: a constant feature, regularised like any other.
             Default: the SVMs have unregularised intercepts.
@@ -93,29 +86,27 @@ class KernelProblem:
         ValueError
             If a task lacks a class, or a kernel is unknown or not positive semi-definite.
         MemoryLimitError
-            If matrices that must be computed as a whole do not fit into memory.
+            If the matrices do not fit into memory.
         """
         X, y, ids = examples.data, examples.y, examples.ids
-        check_classes(y, ids, examples.names)
+        check_classes(examples)
         resolved = resolve_all(kernels, examples)
         groups = [np.array(group) for group in groups]
         rows_of = [np.flatnonzero(np.isin(ids, group)) for group in groups]
-        is_large = _is_large(resolved, [rows.size for rows in rows_of], given_rows is not None)
-        svms: list[Any] = []
+        _require_matrices(len(resolved), [rows.size for rows in rows_of])
+        svms = []
         for group, rows in zip(groups, rows_of, strict=True):
-            terms: dict[str, Any] = {
-                "y": y[rows],
-                "C": cost[rows],
-                "tasks": np.searchsorted(group, ids[rows]),
-                "task_kernels": task_kernels[:, group][:, :, group],
-                "has_intercept": constant is None,
-            }
-            if is_large:
-                svms.append(ChunkedKernelSVM(resolved, X[rows], constant=constant or 0.0, **terms))
-                continue
-            pair = (X[rows], None) if given_rows is None else (given_rows[rows], X[rows])
-            grams = np.array([kernel_matrix(kernel, *pair) for kernel in resolved])
-            svms.append(KernelSVM(grams + constant if constant else grams, **terms))
+            grams = np.array([kernel_matrix(kernel, X[rows]) for kernel in resolved])
+            svms.append(
+                KernelSVM(
+                    grams + constant if constant else grams,
+                    y[rows],
+                    cost[rows],
+                    np.searchsorted(group, ids[rows]),
+                    task_kernels[:, group][:, :, group],
+                    has_intercept=constant is None,
+                )
+            )
         sources = np.arange(y.size) if sources is None else sources
         return cls(examples, sources, resolved, groups, svms, constant or 0.0)
 
@@ -175,30 +166,14 @@ def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
     return tuple(kernel.resolve(examples.data, examples.weight) for kernel in bases)
 
 
-def _is_large(kernels: Sequence[BaseKernel], sizes: list[int], must_fit: bool) -> bool:
-    """Return whether the kernel matrices do not fit into memory, and log it.
-
-    Raises
-    ------
-    MemoryLimitError
-        If they do not, and are given or must be checked as a whole.
-    """
-    try:
-        require_matrices(len(kernels), *sizes)
-    except MemoryLimitError:
-        if must_fit or not all(kernel.is_psd for kernel in kernels):
-            raise
-        logger.warning(
-            "%d kernel matrices of %d examples do not fit into memory: only those of support "
-            "vectors are kept, which is slower",
-            len(kernels),
-            sum(sizes),
-        )
-        return True
-    return False
+def _require_matrices(n_kernels: int, sizes: list[int]) -> None:
+    """Check that kernel matrices of the given sizes fit into memory."""
+    entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
+    what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
+    require_memory(8.0 * entries, what, "train on fewer examples")
 
 
-def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
+def kernel_matrix(kernel: BaseKernel, X: Any) -> Array:
     """Return the kernel matrix of examples, shape (n, n).
 
     Raises
@@ -206,15 +181,13 @@ def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
     ValueError
         If it is not finite, symmetric and positive semi-definite.
     """
-    G = kernel(X, Z)
+    G = kernel(X)
     if not kernel.is_psd:
         check_psd(G, str(kernel))
     return G
 
 
-def cross_validated_scores(
-    svm: KernelSVM | ChunkedKernelSVM, theta: Array, scores: Array, tol: float
-) -> Array:
+def cross_validated_scores(svm: KernelSVM, theta: Array, scores: Array, tol: float) -> Array:
     """Return cross-validated scores of the examples of an SVM.
 
     Folds are stratified by task and class, and copies of an example share a fold, whatever their
@@ -223,7 +196,7 @@ def cross_validated_scores(
 
     Parameters
     ----------
-    svm : KernelSVM or ChunkedKernelSVM
+    svm : KernelSVM
         The SVM, with n examples.
     theta : ndarray of float64, shape (M,)
         Kernel weights.

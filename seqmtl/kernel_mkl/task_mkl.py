@@ -78,8 +78,8 @@ class IndividualMKLClassifier(TaskMKLClassifier):
     Parameters
     ----------
     kernels : list, default=("linear", "poly", "rbf")
-        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
-        :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
+        Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, or kernels of
+        :mod:`seqmtl.kernels`.
     norm : float, default=1.1
         Exponent of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0

@@ -2,8 +2,8 @@
 
 from seqmtl.kernels._base import BaseKernel, check_psd, check_symmetric
 from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name
-from seqmtl.kernels.derived import KernelRows, Normalized
-from seqmtl.kernels.numeric import RBF, Function, Linear, Polynomial, Precomputed
+from seqmtl.kernels.derived import Normalized
+from seqmtl.kernels.numeric import RBF, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
     MismatchKernel,
@@ -15,9 +15,7 @@ from seqmtl.kernels.strings import (
 __all__ = [
     "RBF",
     "BaseKernel",
-    "Function",
     "GappedKmerKernel",
-    "KernelRows",
     "Linear",
     "MismatchKernel",
     "Normalized",

@@ -10,7 +10,7 @@ from seqmtl._checks import check_choice
 from seqmtl.kernels._base import KINDS, BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
 from seqmtl.kernels.derived import Normalized
-from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial
+from seqmtl.kernels.numeric import RBF, SCALE, Linear, Polynomial
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
     MismatchKernel,
@@ -67,17 +67,17 @@ def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
     return kernel
 
 
-def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKernel:
+def make_kernel(spec: BaseKernel | str) -> BaseKernel:
     """Return the kernel that a specification stands for.
 
     Parameters
     ----------
-    spec : BaseKernel, str or callable
-        A kernel, which is returned unchanged; a name, with parameters after colons (``"linear"``,
-        ``"poly:3"``, ``"rbf:0.5"``, ``"wd:8"``, ``"wd:8:2"`` with shifts of up to 2,
-        ``"spectrum:4"``, ``"mismatch:5:1"``, ``"gapped:8:5"``); or a function, see
-        :class:`Function`. The default gamma of ``"rbf"`` and ``"poly"`` is ``"scale"``. Names of
-        string kernels may end in an alphabet: ``"spectrum:3:protein"``.
+    spec : BaseKernel or str
+        A kernel, which is returned unchanged; or a name, with parameters after colons
+        (``"linear"``, ``"poly:3"``, ``"rbf:0.5"``, ``"wd:8"``, ``"wd:8:2"`` with shifts of up to 2,
+        ``"spectrum:4"``, ``"mismatch:5:1"``, ``"gapped:8:5"``). The default gamma of ``"rbf"`` and
+        ``"poly"`` is ``"scale"``. Names of string kernels may end in an alphabet:
+        ``"spectrum:3:protein"``.
 
     Raises
     ------
@@ -95,12 +95,10 @@ def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKerne
         return spec
     if isinstance(spec, str):
         return _named(spec)
-    if isinstance(spec, type) or not callable(spec):
-        raise TypeError(
-            f"kernel must be a name, a kernel or a function k(X, Z), got {spec!r}; "
-            f"names are {', '.join(_NAMES)}"
-        )
-    return Function(spec)
+    raise TypeError(
+        f"kernel must be a name ({', '.join(_NAMES)}) or one of seqmtl.kernels, got {spec!r}; of "
+        "another kernel give Precomputed(matrix), and the row numbers as examples"
+    )
 
 
 def short_name(kernel: BaseKernel) -> str:

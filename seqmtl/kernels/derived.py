@@ -1,4 +1,4 @@
-"""A kernel derived from another by normalising it, and one given row by row."""
+"""A kernel derived from another by normalising it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from seqmtl.kernels._base import BaseKernel, inverse_roots
 
@@ -52,31 +52,3 @@ class Normalized(BaseKernel):
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> Normalized:
         """Return the kernel with the base kernel's parameters resolved."""
         return replace(self, kernel=self.kernel.resolve(X, weight))
-
-
-@dataclass(frozen=True)
-class KernelRows(BaseKernel):
-    """Kernel values in place of examples: row i holds k(x_i, z_j) for all training examples.
-
-    The second argument holds indices of training examples, shape (m, 1).
-    """
-
-    kind: ClassVar[str] = "rows"
-    is_psd: ClassVar[bool] = False
-
-    def __str__(self) -> str:
-        return "the kernel matrix"
-
-    def check_examples(self, X: Any) -> None:
-        """Check that the examples are indices."""
-        if np.shape(X)[1:] != (1,) or (X % 1).any() or (X < 0).any():
-            raise ValueError("examples must be indices, one in a row")
-
-    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the columns Z of X, shape (n, m)."""
-        rows = np.asarray(X, dtype=np.float64)
-        return rows if Z is None else rows[:, np.asarray(Z, dtype=np.int64).reshape(-1)]
-
-    def diagonal(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the diagonal of a square X, shape (n,)."""
-        return np.diagonal(np.asarray(X, dtype=np.float64)).copy()

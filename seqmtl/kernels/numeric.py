@@ -1,10 +1,9 @@
-"""Kernels of numbers, precomputed kernels, and kernels given as a function."""
+"""Kernels of numbers, and precomputed kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -194,58 +193,6 @@ class Precomputed(BaseKernel):
         return f"Precomputed(<matrix of {n} examples>)"
 
 
-@dataclass(frozen=True)
-class Function(BaseKernel):
-    """A kernel computed by a Python function.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(X, Z)`` receives n and m examples unchanged and returns the kernel matrix,
-        array_like of shape (n, m).
-    """
-
-    kind: ClassVar[str] = "function"
-    is_psd: ClassVar[bool] = False
-    function: Callable[[Any, Any], ArrayLike]
-
-    def check(self) -> None:
-        """Check that the function is callable."""
-        if not callable(self.function):
-            raise ValueError(f"function must be callable, got {self.function!r}")
-
-    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
-        """Return the kernel matrix, shape (n, m)."""
-        Z = X if Z is None else Z
-        values = np.asarray(self.function(X, Z), dtype=np.float64)
-        expected = (_count(X), _count(Z))
-        if values.shape != expected:
-            raise ValueError(
-                f"the matrix of a kernel function must have shape {expected}, got {values.shape}; "
-                "the function must return k(X[i], Z[j]) for all i and j"
-            )
-        if not np.isfinite(values).all():
-            i, j = np.argwhere(~np.isfinite(values))[0]
-            raise ValueError(
-                f"the values of a kernel function must be finite, got {values[i, j]} "
-                f"for examples {i} and {j}"
-            )
-        return values
-
-    def to_dict(self) -> dict[str, Any]:
-        """Raise an error, as a function cannot be saved.
-
-        Raises
-        ------
-        ValueError
-            Always.
-        """
-        raise ValueError(
-            "the kernel of a saved model must be one of seqmtl.kernels, got "
-            f"the Python function {self.function!r}; use Precomputed, or keep the model in memory"
-        )
-
-
 def _pair(
     X: ArrayLike, Z: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
@@ -261,8 +208,3 @@ def _pair(
 
     checked = check_pairwise_arrays(X, Z, dtype=np.float64, accept_sparse=False)
     return checked[0], None if Z is None else checked[1]
-
-
-def _count(X: Any) -> int:
-    """Return the number of examples."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

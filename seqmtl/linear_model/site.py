@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from seqmtl.sequences.decoys import AGREEMENT, SAMPLE
 logger = logging.getLogger(__name__)
 
 _BASES = 1 << 24  # letters that are compared at a time
+MIN_WINDOWS = 20  # windows, to tell what they share
 _MIN_SHARE_AT_SITE = 0.5  # share of the true sites that must have the consensus
 START, STOPS = "ATG", "TAA,TAG,TGA"
 
@@ -74,10 +76,10 @@ class Site:
         """
         if not self.length:
             raise ValueError(
-                "the model does not know which base of its windows is the site: the true sites "
-                "of the training share no letters, and differ from the decoys nowhere clearly; "
-                "train on windows that tell it, such as Windows.from_strings(..., site=100), or "
-                "on features that need no site, such as gapped:8/6"
+                "the model does not know which base of its windows is the site; train on windows "
+                "that tell it, such as Windows.from_strings(..., site=100), with seqmtl train or "
+                "MultiTaskClassifierCV, which look for it, or on features that need no site, such "
+                "as gapped:8/6"
             )
 
     def consensus_at(
@@ -199,3 +201,46 @@ class Site:
                     break
                 return f" ({strand} {self.letters} at base {best})"
         return ""
+
+
+#: Of windows whose features do not depend on the position.
+NO_SITE = Site(0, 0, "")
+
+
+def sample_of(windows: Any) -> Windows:
+    """Return evenly spaced windows, of those in memory or of a store."""
+    n = windows.shape[0]
+    sample: Windows = windows[np.arange(0, n, max(1, n // SAMPLE))]
+    return sample
+
+
+def find_consensus(windows: Any, letters: str, first: int, n_bases: int) -> Site | None:
+    """Return where most windows have the letters inside some bases, if nearly all do."""
+    site = Site(0, len(letters.split(",")[0]), letters)
+    n_bases = min(n_bases, windows.shape[1] - first)
+    if n_bases < site.length:
+        return None
+    shares = site.shares_by_base(sample_of(windows).cut(first, n_bases))
+    best = int(shares.argmax())
+    return replace(site, offset=first + best) if shares[best] >= AGREEMENT else None
+
+
+def site_at(windows: Any, base: int) -> Site:
+    """Return the site that begins at a base, with letters if nearly all windows share them."""
+    if windows.shape[0] >= MIN_WINDOWS:
+        for letters in (START, STOPS, *("".join(pair) for pair in product("ACGT", repeat=2))):
+            if site := find_consensus(windows, letters, base, len(letters.split(",")[0])):
+                return site
+    return Site(base, 1, "")
+
+
+def site_told_by(windows: Any) -> Site:
+    """Return the site of windows that say where it is, or that share letters in the middle.
+
+    Of others it is unknown, without bases.
+    """
+    if windows.site is not None:
+        return site_at(windows, windows.site)
+    middle = windows.shape[1] // 2
+    site = site_at(windows, middle)
+    return site if site.letters else Site(middle, 0, "")

@@ -82,16 +82,22 @@ class Examples:
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw about n examples, balanced over tasks as far as possible; sorted.
 
-        Classes keep their proportions, with at least two examples of each where available.
+        Labels of either sign keep their proportions, with at least two examples of each where
+        available; of more tasks than have room for these, some are drawn.
         """
-        sizes = np.bincount(self.ids, minlength=len(self.names))
+        tasks = np.arange(len(self.names))
+        if tasks.size > n // 4 and self.y.size > n:
+            tasks = np.sort(rng.choice(tasks, max(n // 4, 1), replace=False))
+        sizes = np.bincount(self.ids, minlength=len(self.names))[tasks]
         level = _level(sizes, n)
+        order = np.argsort(self.ids, kind="stable")
+        starts = np.searchsorted(self.ids[order], tasks)
         drawn = []
-        for t, size in enumerate(sizes):
-            share = min(level / max(size, 1), 1.0)
-            for sign in (1, -1):
-                rows = np.flatnonzero((self.ids == t) & (self.y == sign))
-                drawn.append(rng.permutation(rows)[: max(round(share * rows.size), 2)])
+        for start, size in zip(starts, sizes, strict=True):
+            rows, share = order[start : start + size], min(level / max(size, 1), 1.0)
+            for is_positive in (True, False):
+                side = rows[(self.y[rows] > 0) == is_positive]
+                drawn.append(rng.permutation(side)[: max(round(share * side.size), 2)])
         return np.sort(np.concatenate(drawn))
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

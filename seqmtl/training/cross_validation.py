@@ -1,11 +1,10 @@
 """Held-out log-likelihoods, by which hyperparameters are selected.
 
 Up to :data:`MAX_GRAM_EXAMPLES` examples are cross-validated on their kernel matrix, where one
-training run takes between milliseconds and a second. With more examples a single held-out set is
-scored by a model trained on the features of the others. The criterion is the log-likelihood of the
-labels, computed by a sigmoid fitted per task to the held-out scores. It is a sum over examples, so
-differences come with standard errors, and it depends on every example, unlike precision, which
-depends on the top of the ranking.
+training run takes between milliseconds and a second. The criterion is the log-likelihood of the
+labels, computed by a sigmoid fitted per task to the held-out scores; of targets, that of their
+residuals as normally distributed. It is a sum over examples, so differences come with standard
+errors, and it depends on every example, unlike precision, which depends on the top of the ranking.
 
 What is selected is not the best candidate but a mean over all candidates, weighted by a prior and
 the exponential of their log-likelihoods.
@@ -16,8 +15,7 @@ one with their summed weight; a fold has the other copies, too, so they never sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,21 +25,14 @@ from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core import gram
-from seqmtl.core.dcd import Solution, WarmStart
-from seqmtl.core.losses import LOSSES
-from seqmtl.core.weights import scores_of
+from seqmtl.core.losses import find_loss
 from seqmtl.features._base import FeatureDefinition, gram_matrix
-from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings, class_factors
-from seqmtl.training.solver import solve_examples
-from seqmtl.training.task_kernels import kernel_for_solver
 
 Array = NDArray[np.float64]
 #: Gives the log-likelihoods of held-out labels.
 Candidate = Callable[[], Array]
-#: Applies a function to jobs, which can be pickled, and yields the results in order.
-Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 
 MAX_GRAM_EXAMPLES = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
@@ -80,8 +71,6 @@ class CrossValidation:
         The feature map.
     settings : Settings
         Training settings.
-    grams : dict, optional
-        Cache of kernel matrices of parts of feature maps; new ones are added.
     scales : ndarray of float64, shape (G,), optional
         Factor on the kernel of every view of the features. Default: 1.
     is_apart : bool
@@ -106,26 +95,29 @@ class CrossValidation:
         examples: Examples,
         features: FeatureDefinition,
         settings: Settings,
-        grams: dict[str, NDArray[np.float32]] | None = None,
         scales: Array | None = None,
         *,
         is_apart: bool = False,
     ) -> None:
         self._settings, self.features = settings, features
-        grams = {} if grams is None else grams
         grams_of_views = [
-            _kernel_matrix(view, examples.data, settings.bias_scale, grams, scales)
+            _kernel_matrix(view, examples.data, settings.bias_scale, scales)
             for view in (features.flat_views() if is_apart else [features])
         ]
+        self._is_regression = settings.kind == "regression"
         rows, weight, copy_of, alike = _distinct(
-            sum(grams_of_views[1:], grams_of_views[0]), examples
+            sum(grams_of_views[1:], grams_of_views[0]),
+            examples,
+            is_labelled=not self._is_regression,
         )
         self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         if not np.array_equal(rows, np.arange(len(copy_of))):
             grams_of_views = [G[np.ix_(rows, rows)] for G in grams_of_views]
         self._grams = grams_of_views
         self.rows, self.weight = rows, weight
-        self.y, self.ids = examples.y[rows], examples.ids[rows]
+        labels, self.ids = examples.y[rows], examples.ids[rows]
+        self.y = np.ones(rows.size) if self._is_regression else labels
+        self._targets = labels if self._is_regression else np.zeros(rows.size)
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
         self._T = len(examples.names)
         ratio = MAX_GRAM_EXAMPLES / max(rows.size, 1)
@@ -156,9 +148,10 @@ class CrossValidation:
         """
         K = K.reshape(-1, self._T, self._T)
         H, cost = gram.hessian(self._grams, self.y, self.ids, K), C * self._factors
-        loss, n, seed = LOSSES[self._settings.loss], self.y.size, self._settings.seed
+        settings, n, seed = self._settings, self.y.size, self._settings.seed
+        loss = find_loss(settings.loss, settings.epsilon)
         if given is None:
-            given = [np.zeros(n)] * (1 + len(self.training_sets))
+            given = [-self._targets] * (1 + len(self.training_sets))
         alpha, margins = np.zeros(n), given[0].copy()
         options: Any = {"tol": FOLD_TOL, "seed": seed}
         gram.solve(H, np.arange(n), alpha, margins, cost, loss, given=given[0], **options)
@@ -170,14 +163,17 @@ class CrossValidation:
                 fold_alpha = np.zeros(n)
                 fold_alpha[train] = alpha[train]
                 held = np.setdiff1d(np.arange(n), train, assume_unique=True)
-                out = held[alpha[held] > 0.0]
+                out = held[alpha[held] != 0.0]
                 fold_margins = margins - given[0] + fold_given
                 fold_margins -= alpha[out].astype(np.float32) @ H[out]
                 gram.solve(
                     H, train, fold_alpha, fold_margins, cost, loss, given=fold_given, **options
                 )
                 scores[held] = (self.y * fold_margins)[held]
-            values += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
+            if self._is_regression:  # scores are residuals
+                values += target_likelihood(scores, self.weight)
+            else:
+                values += label_likelihood(scores, self.y, self.ids, self.weight)
             total += scores
         values[self._folds[0] < 0] = 0.0
         return CrossValidated(alpha, total / len(self._folds), values / len(self._folds))
@@ -187,81 +183,30 @@ class CrossValidation:
         return values[self.copy_of] * self._shares
 
 
-def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight: Array) -> Array:
+def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], weight: Array) -> Array:
     """Return the log-likelihood of every label given its score, with one sigmoid per task."""
-    slope, intercept = calibrate_tasks(scores, y, ids, T, weight).T
+    tasks, ids = np.unique(ids, return_inverse=True)
+    slope, intercept = calibrate_tasks(scores, y, ids, tasks.size, weight).T
     z = np.clip(y * (slope[ids] * scores + intercept[ids]), -500.0, 500.0)
     return np.asarray(-weight * np.log1p(np.exp(-z)))
 
 
-def hold_out(
-    train: Examples,
-    held: Examples,
-    features: FeatureDefinition,
-    settings: Settings,
-    kernel: TaskKernel,
-    C: float = 1.0,
-    start: WarmStart | None = None,
-) -> Array:
-    """Return the log-likelihood of many held-out labels, from a single split.
-
-    Parameters
-    ----------
-    train, held : Examples
-        Training and held-out examples, with the same tasks.
-    features, settings
-        Feature map and training settings; the cost is replaced.
-    kernel : TaskKernel
-        Task kernel, or kernels to be weighted.
-    C : float
-        Cost.
-    start : WarmStart, optional
-        Where training begins.
-    """
-    solution = solve_roughly(train, features, settings, kernel, C, start)
-    intercepts = settings.bias_scale * solution.bias
-    scores = scores_of(features.bind(held.data), held.ids, solution.W, intercepts)
-    return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
-
-
-def solve_roughly(
-    examples: Examples,
-    features: FeatureDefinition,
-    settings: Settings,
-    kernel: TaskKernel,
-    C: float = 1.0,
-    start: WarmStart | None = None,
-) -> Solution:
-    """Solve to the gap of cross-validation; the parameters are those of :func:`hold_out`."""
-    settings = replace(settings, tol=max(FOLD_TOL, settings.tol), C=C)
-    rows = features.bind(examples.data)
-    kernels = kernel_for_solver(kernel, len(examples.names), len(rows.views), settings.norm)
-    return solve_examples(rows, examples, kernels, settings, start=start)
+def target_likelihood(residuals: Array, weight: Array) -> Array:
+    """Return the log-likelihood of every residual, as normally distributed."""
+    square = max(float(np.average(residuals**2, weights=weight)), 1e-300)
+    return np.asarray(-0.5 * weight * (np.log(2.0 * np.pi * square) + residuals**2 / square))
 
 
 def _kernel_matrix(
-    features: FeatureDefinition,
-    data: Any,
-    bias_square: float,
-    grams: dict[str, NDArray[np.float32]],
-    scales: Array | None,
+    features: FeatureDefinition, data: Any, bias_square: float, scales: Array | None
 ) -> NDArray[np.float32]:
     """Return the kernel matrix of all examples, summed over views with constant features."""
-    n, length = data.shape
-    total = np.zeros((n, n), dtype=np.float32)
     views = features.flat_views()
     scales = np.ones(len(views)) if scales is None else scales
-    parts = [
-        (scale * share, str(part.to_dict(length)), part)
-        for scale, view in zip(scales, views, strict=True)
-        for share, part in view.kernel_terms(length)
-    ]
-    missing = {key: part for _, key, part in parts if key not in grams}
-    matrices = in_order(lambda part: _gram(part.bind(data)), list(missing.values()))
-    grams.update(zip(missing, matrices, strict=True))
-    for share, key, _ in parts:
-        total += np.float32(share) * grams[key]
-    for first in range(0, n, _BLOCK):  # mirror the lower triangle, with little more memory
+    total = np.zeros((data.shape[0],) * 2, dtype=np.float32)
+    for scale, G in zip(scales, in_order(lambda view: _gram(view.bind(data)), views), strict=True):
+        total += np.float32(scale) * G
+    for first in range(0, len(total), _BLOCK):  # mirror the lower triangle, with little more memory
         rows = slice(first, first + _BLOCK)
         square = total[rows, rows]
         square += np.tril(square, -1).T
@@ -278,20 +223,21 @@ def _gram(rows: Any) -> NDArray[np.float32]:
 
 
 def _distinct(
-    G: NDArray[np.float32], examples: Examples
+    G: NDArray[np.float32], examples: Examples, *, is_labelled: bool
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct examples of a task and label, and which of them are alike.
 
     These are one row of each, sorted by length, the weights, the number of every example among
-    them, and the number of each among those that differ in more than task and label.
+    them, and the number of each among those that differ in more than task and label. Examples with
+    targets are all distinct: alike or not, each target is a measurement.
     """
     norms = np.diagonal(G).astype(np.float64)
     # rows of G that differ may have equal sums, as kernels of strings have few values
     share = np.random.default_rng(0).random(len(G))
     blocks = np.array_split(G, max(len(G) // 256, 1))  # converted to float64 piece by piece
     sums = np.concatenate([block.astype(np.float64) @ share for block in blocks])
-    alike = find_copies(sums, norms)
-    keys = np.column_stack([alike, examples.y > 0, examples.ids])
+    alike = find_copies(sums, norms) if is_labelled else np.arange(len(G))
+    keys = np.column_stack([alike, examples.y, examples.ids])
     copy_of = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     rows = np.unique(copy_of, return_index=True)[1]
     order = np.lexsort((rows, norms[rows]))
@@ -359,10 +305,6 @@ class LikelihoodCache:
     on_score : callable, optional
         Called with a candidate, the number scored so far and the number of all.
 
-    Attributes
-    ----------
-    n_all : int
-        Number of candidates that will be scored.
     """
 
     def __init__(
@@ -373,23 +315,22 @@ class LikelihoodCache:
         self._cached: dict[str, Array] = {} if values is None else values
         self._on_score = on_score
         self._scored: set[str] = set()
-        self.n_all = 0
+        self._n_all = 0
 
-    @property
-    def n_scored(self) -> int:
-        """Number of candidates that were scored so far."""
-        return len(self._scored)
+    def expect(self, n: int) -> None:
+        """Count candidates that will be scored, after those so far."""
+        self._n_all = len(self._scored) + n
 
-    def score(self, candidates: Mapping[str, Candidate], run: Run = in_order) -> list[Array]:
+    def score(self, candidates: Mapping[str, Candidate]) -> list[Array]:
         """Return the value of every candidate; compute and report those that are not cached."""
         missing = [key for key in candidates if key not in self._cached]
-        values = run(_call, [candidates[key] for key in missing])
+        values = in_order(_call, [candidates[key] for key in missing])
         self._scored.update(candidates.keys() - missing)
         for key, value in zip(missing, values, strict=True):
             self._cached[key] = value
             self._scored.add(key)
             if self._on_score is not None:
-                self._on_score(key, len(self._scored), self.n_all)
+                self._on_score(key, len(self._scored), self._n_all)
         return [self._cached[key] for key in candidates]
 
 

@@ -1,200 +1,99 @@
-"""Train a model from examples, with hyperparameters that are given or selected."""
+"""Train a model from examples: validate, bind, solve, calibrate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._surroundings import usual_floats
-from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import CALIBRATION, calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.joint import features_from_dict
+from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import Site
+from seqmtl.linear_model.site import NO_SITE, Site, site_told_by
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import LikelihoodCache, Run
-from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
-from seqmtl.training.site_detection import NO_SITE, anchor_features
-from seqmtl.training.solver import (
-    ONE_THREAD,
-    Fitted,
-    Plan,
-    check_classes,
-    solve_examples,
-    summarise,
-)
+from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples, summarise
 from seqmtl.training.task_kernels import (
-    distinct_kernels,
     kernel_for_solver,
+    kernels_to_train,
     learnt_kernel,
-    resolve_kernels,
     used_kernels,
     view_names,
 )
 
-if TYPE_CHECKING:
-    from seqmtl.training.out_of_core import OutOfCoreTrainer
-
 
 @usual_floats
 @ONE_THREAD
-def train(  # noqa: PLR0913
+def fit(
     examples: Examples,
     task_kernel: Any = None,
     *,
     features: FeatureDefinition | None = None,
     settings: Settings | None = None,
     site: Site | None = None,
-    disk: OutOfCoreTrainer | None = None,
-    likelihoods: LikelihoodCache | None = None,
-    start: Any = None,
-    on_epoch: Callable[[Any, Progress], None] | None = None,
+    report: dict[str, Any] | None = None,
+    start: WarmStart | None = None,
+    on_epoch: Callable[[WarmStart, Progress], None] | None = None,
 ) -> tuple[MultiTaskModel, Solution]:
-    """Train a model of all tasks jointly.
+    """Train a model of all tasks jointly, with what is given or was selected.
 
     Parameters
     ----------
     examples : Examples
-        Examples of all tasks.
+        Examples of all tasks, all in memory.
     task_kernel : optional
         See :func:`seqmtl.training.task_kernels.resolve_kernels`. None means (11' + 3 I) / 4 unless
-        kernel weights are learnt. Or a :class:`~seqmtl.training.selection.SearchSpace`, from which
-        relation, trust, cost and features are selected.
+        kernel weights are learnt.
     features : FeatureDefinition, optional
-        Default: :class:`PositionalKmers`, anchored at the site; if this has no letters, a selection
-        may choose others, see :func:`seqmtl.training.site_detection.anchor_features`.
+        Default: :class:`~seqmtl.PositionalKmers` of windows, the numbers of others. Those without
+        an anchor begin their bins at the site.
     settings : Settings, optional
-        Training settings; a selection replaces C.
+        Training settings.
     site : Site, optional
-        Position of the signal. Default: the result of
-        :func:`~seqmtl.training.site_detection.find_site`.
-    disk : OutOfCoreTrainer, optional
-        How to train on the windows of a :class:`~seqmtl.io.window_store.WindowStore`, of which
-        only some are in memory; kernel weights are not learnt.
-    likelihoods : LikelihoodCache, optional
-        Held-out log-likelihoods of a selection that was interrupted.
+        Position of the signal. Default: what the windows say; it is not searched for.
+    report : dict, optional
+        More entries of the training summary, such as what was selected.
     start, on_epoch : optional
-        See :func:`seqmtl.core.solve`, or, for windows on disk,
-        :meth:`seqmtl.training.out_of_core.OutOfCoreTrainer.fit`.
+        See :func:`seqmtl.core.solve`.
 
     Returns
     -------
     model : MultiTaskModel
-        Its tasks are in the order of the examples. What was selected is in
-        ``model.training["selection"]``.
+        Its tasks are in the order of the examples.
     solution : Solution
-        On disk, alpha and margins are those of the windows in memory at the end.
-
-    Raises
-    ------
-    ValueError
-        If a task lacks a class, or a setting is out of range.
-    SeqmtlError, MemoryLimitError
-        On disk: if the loss leaves no window at alpha = 0, or too many windows must be in memory.
-    """
-    settings = settings or Settings()
-    settings.check()
-    if disk is None:
-        examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
-    else:
-        disk = disk.for_training(examples.data, features or PositionalKmers(), settings)
-    kinds, site = anchor_features(features, examples, site)
-    run = disk.run if disk else in_order
-    plan = make_plan(examples, task_kernel, kinds, settings, likelihoods, run)
-    return fit(examples, plan, site, disk=disk, start=start, on_epoch=on_epoch)
-
-
-def make_plan(
-    examples: Examples,
-    task_kernel: Any,
-    kinds: Sequence[FeatureDefinition],
-    settings: Settings,
-    likelihoods: LikelihoodCache | None = None,
-    run: Run = in_order,
-) -> Plan:
-    """Return how to train: with a task kernel, or with what is selected from a search space.
-
-    The parameters are those of :func:`train`, but that anchored `kinds` of features are given, of
-    which the first is taken without a selection, and of :func:`seqmtl.training.selection.select`.
+        Weights, dual variables and the gap between their objectives.
 
     Raises
     ------
     ValueError
         If a task lacks a class, or a setting is out of range.
     """
+    settings, names = settings or Settings(), examples.names
     settings.check()
+    examples, T = replace(examples, y=np.asarray(examples.y, dtype=np.float64)), len(names)
     if settings.kind == "classification":
-        check_classes(examples.y, examples.ids, examples.names)
-    if isinstance(task_kernel, SearchSpace):
-        return select(examples, task_kernel, kinds, settings, likelihoods=likelihoods, run=run)
-    if task_kernel is None and settings.norm is None:
-        task_kernel = [None]
-    kernel = resolve_kernels(task_kernel, examples.names)
-    if settings.norm is not None:
-        kernel = distinct_kernels(kernel, len(examples.names))
-    return Plan(kinds[0], kernel, settings)
-
-
-def fit(
-    examples: Examples,
-    plan: Plan,
-    site: Site | None,
-    *,
-    disk: OutOfCoreTrainer | None = None,
-    start: Any = None,
-    on_epoch: Callable[[Any, Progress], None] | None = None,
-) -> tuple[MultiTaskModel, Solution]:
-    """Train a model as planned; the parameters are those of :func:`train`."""
-    fitted = (disk.fit if disk else _fit_in_memory)(examples, plan, start, on_epoch)
-    return _model(examples, plan, fitted, site), fitted.solution
-
-
-def _model(examples: Examples, plan: Plan, fitted: Fitted, site: Site | None) -> MultiTaskModel:
-    solution, length = fitted.solution, examples.data.shape[1]
-    summary = summarise(examples, plan.settings, solution) | fitted.facts | plan.report
-    features = features_from_dict(plan.features.to_dict(length))
-    return MultiTaskModel(
-        features,
-        length,
-        examples.names,
-        fitted.kernel,
-        solution.W,
-        solution.bias,
-        fitted.calibration,
-        NO_SITE if site is None or features.is_position_free else site,
-        summary,
-        kind=plan.settings.kind,
-    )
-
-
-def _fit_in_memory(
-    examples: Examples,
-    plan: Plan,
-    start: WarmStart | None,
-    on_epoch: Callable[[WarmStart, Progress], None] | None,
-) -> Fitted:
-    """Solve for examples that are all in memory, and calibrate the solution."""
-    settings, kernel, T = plan.settings, plan.kernel, len(examples.names)
-    rows, views = plan.features.bind(examples.data), view_names(plan.features)
+        check_classes(examples)
+    kernel = kernels_to_train(task_kernel, names, settings.norm)
+    features, site = features_at_site(features, examples, site)
+    rows, views = features.bind(examples.data), view_names(features)
     of_views = kernel_for_solver(kernel, T, len(views), settings.norm)
-    start = start or plan.start
     solution = solve_examples(rows, examples, of_views, settings, start=start, on_epoch=on_epoch)
-    facts = {}
+    report = report or {}
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
     else:
         of_views = of_views.combine(solution.theta)
-        facts["mkl"] = _describe_weights(kernel, T, views, solution.theta)
+        report = {"mkl": _describe_weights(kernel, T, views, solution.theta)} | report
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
         left_out, _ = left_out_scores(
@@ -203,7 +102,44 @@ def _fit_in_memory(
         calibration = calibrate_tasks(left_out, examples.y, examples.ids, T, examples.weight)
     else:  # novelty detection: the margin, f(x) = 1
         calibration = np.ones((T, len(CALIBRATION[settings.kind])))
-    return Fitted(solution, kernel, calibration, facts)
+    report = summarise(examples, settings, solution) | report
+    return model_of(examples, features, kernel, solution, calibration, site, report), solution
+
+
+def features_at_site(
+    features: FeatureDefinition | None, examples: Examples, site: Site | None
+) -> tuple[FeatureDefinition, Site]:
+    """Return the features of a training, anchored, and the site; see :func:`fit`."""
+    if not hasattr(examples.data, "site"):
+        return features or Numeric(), NO_SITE
+    site = site or site_told_by(examples.data)
+    features = features or PositionalKmers()
+    return features.anchored(site.offset, len(examples.names)), site
+
+
+def model_of(
+    examples: Examples,
+    features: FeatureDefinition,
+    kernel: TaskKernel,
+    solution: Solution,
+    calibration: NDArray[np.float64],
+    site: Site,
+    training: dict[str, Any],
+) -> MultiTaskModel:
+    """Return the model of a solution; `training` says how it was trained."""
+    length = examples.data.shape[1]
+    return MultiTaskModel(
+        features_from_dict(features.to_dict(length)),
+        length,
+        examples.names,
+        kernel,
+        solution.W,
+        solution.bias,
+        calibration,
+        NO_SITE if features.is_position_free else site,
+        training,
+        kind=training["settings"].get("kind", "classification"),
+    )
 
 
 def _describe_weights(

@@ -46,7 +46,7 @@ def stored_progress(store: Store, tol: float) -> Iterator[tuple[OnEpoch, Likelih
     Yields
     ------
     on_epoch : callable
-        For :func:`seqmtl.training.fit.train`.
+        For :func:`seqmtl.training.fit.fit`.
     likelihoods : LikelihoodCache
         For its selection.
 

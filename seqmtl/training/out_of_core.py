@@ -28,18 +28,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._threads import in_order
+from seqmtl._surroundings import usual_floats
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.weights import GroupedWeights, scores_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.io.window_store import PART, WindowStore
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import Run
+from seqmtl.training.fit import features_at_site, model_of
 from seqmtl.training.parts import (
     BAND,
     BINS,
@@ -50,8 +53,8 @@ from seqmtl.training.parts import (
     as_examples,
 )
 from seqmtl.training.settings import Settings, class_factors
-from seqmtl.training.solver import Fitted, Plan, solve_examples
-from seqmtl.training.task_kernels import kernel_for_solver, view_names
+from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples, summarise
+from seqmtl.training.task_kernels import kernel_for_solver, kernels_to_train, view_names
 
 Array = NDArray[np.float64]
 
@@ -80,15 +83,12 @@ class OutOfCoreTrainer:
         Bytes that this process may use.
     score_parts : callable
         Scores all parts, see :data:`ScoreParts`.
-    run : callable
-        Scores candidates of a selection, see :func:`~seqmtl.training.selection.select`.
     max_active : int, optional
         Number of windows that may be in memory. Default: as many as the memory holds.
     """
 
     memory: int
     score_parts: ScoreParts
-    run: Run = in_order
     max_active: int = 0
 
     def for_training(
@@ -123,40 +123,65 @@ class OutOfCoreTrainer:
             )
         return replace(self, max_active=max_active)
 
-    def fit(
-        self,
-        examples: Examples,
-        plan: Plan,
-        start: Start | None = None,
-        on_pass: Callable[[Start, Progress], None] | None = None,
-    ) -> Fitted:
-        """Solve for all windows of a store, and calibrate the solution.
 
-        Parameters
-        ----------
-        examples : Examples
-            Their data are the store.
-        plan : Plan
-            How to train.
-        start : mapping of str to ndarray, optional
-            Where to begin: one that `on_pass` was called with.
-        on_pass : callable, optional
-            Called after every pass over all windows with the progress, and what a later run may
-            start from: the arrays rows, alpha and margins of the active windows; bound, which of
-            the others have alpha_i = C_i; and primal, the objective of all windows at these
-            margins.
+@usual_floats
+@ONE_THREAD
+def fit_from_disk(  # noqa: PLR0913
+    examples: Examples,
+    trainer: OutOfCoreTrainer,
+    task_kernel: Any = None,
+    *,
+    features: FeatureDefinition | None = None,
+    settings: Settings | None = None,
+    site: Site | None = None,
+    report: dict[str, Any] | None = None,
+    start: Start | None = None,
+    on_epoch: Callable[[Start, Progress], None] | None = None,
+) -> tuple[MultiTaskModel, Solution]:
+    """Train on the windows of a store, of which only some are in memory.
 
-        Raises
-        ------
-        MemoryLimitError
-            If more windows have alpha between its bounds than may be active.
-        """
-        working_set = WorkingSet(examples, plan, self)
-        solution, results = working_set.solve(on_pass, start)
-        kernel = TaskKernel(plan.kernel.names, plan.kernel.matrix, plan.kernel.source)
-        n_support = int((solution.alpha != 0).sum() + working_set.bound.sum())
-        calibration = working_set.calibrate(solution, results)
-        return Fitted(solution, kernel, calibration, {"n_support": n_support})
+    Parameters
+    ----------
+    examples : Examples
+        Their data are the :class:`~seqmtl.io.window_store.WindowStore`.
+    trainer : OutOfCoreTrainer
+        How.
+    task_kernel, features, settings, site, report
+        See :func:`seqmtl.training.fit.fit`; kernel weights are not learnt.
+    start : mapping of str to ndarray, optional
+        Where to begin: one that `on_epoch` was called with.
+    on_epoch : callable, optional
+        Called after every pass over all windows with what a later run may start from, and the
+        progress: the arrays rows, alpha and margins of the active windows; bound, which of the
+        others have alpha_i = C_i; and primal, the objective of all windows at these margins.
+
+    Returns
+    -------
+    model : MultiTaskModel
+        Its tasks are in the order of the examples.
+    solution : Solution
+        Alpha and margins are those of the windows in memory at the end.
+
+    Raises
+    ------
+    ValueError
+        If a task lacks a class, or a setting is out of range.
+    SeqmtlError, MemoryLimitError
+        If the loss leaves no window at alpha = 0, or too many windows must be in memory.
+    """
+    settings = settings or Settings()
+    settings.check()
+    check_classes(examples)
+    kernel = kernels_to_train(task_kernel, examples.names, None)
+    features, site = features_at_site(features, examples, site)
+    trainer = trainer.for_training(examples.data, features, settings)
+    working_set = WorkingSet(examples, features, kernel, settings, trainer)
+    solution, results = working_set.solve(on_epoch, start)
+    kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
+    n_support = int((solution.alpha != 0).sum() + working_set.bound.sum())
+    report = summarise(examples, settings, solution) | {"n_support": n_support} | (report or {})
+    calibration = working_set.calibrate(solution, results)
+    return model_of(examples, features, kernel, solution, calibration, site, report), solution
 
 
 class WorkingSet:
@@ -173,13 +198,20 @@ class WorkingSet:
     active: ActiveSet
     bound: NDArray[np.bool_]
 
-    def __init__(self, examples: Examples, plan: Plan, trainer: OutOfCoreTrainer) -> None:
-        self._store, self._features, self._trainer = examples.data, plan.features, trainer
+    def __init__(
+        self,
+        examples: Examples,
+        features: FeatureDefinition,
+        kernel: TaskKernel,
+        settings: Settings,
+        trainer: OutOfCoreTrainer,
+    ) -> None:
+        self._store, self._features, self._trainer = examples.data, features, trainer
         T, labels = len(examples.names), examples.y
-        self._coupling = kernel_for_solver(plan.kernel, T, len(view_names(plan.features)))
-        factors = class_factors(labels, plan.settings.class_weight)
+        self._coupling = kernel_for_solver(kernel, T, len(view_names(features)))
+        factors = class_factors(labels, settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
-        self._settings = replace(plan.settings, class_weight=weight)
+        self._settings = replace(settings, class_weight=weight)
         self._W: Any = None  # of the windows at the bound
         self._bias = np.zeros(T)
         self._primal = 0.0  # objective of all windows at the last pass

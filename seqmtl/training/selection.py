@@ -18,19 +18,15 @@ relations that are trees, x is rounded to a few levels u_1 < u_2 < ... (u_0 = 0)
 K is then a sum over the nodes of the trees, once for each level among the tasks that reach it, and
 can be trained in time that does not grow with the number of tasks.
 
-Candidates are x R + (1 - x) I with the same x for all tasks, each scored on held-out labels (see
+First the features are chosen, of several maps or the only one, with all tasks alike: the first map
+that is not worse than the best by a standard error. Candidates for K are x R + (1 - x) I with the
+same x for all tasks. All are scored on held-out labels of a sample (see
 :mod:`seqmtl.training.cross_validation`). The evidence of a candidate in a task combines a prior,
 the task's log-likelihood and, for tasks with few labels, a part of the other tasks'. The
 hyperparameters are not the best candidate but the average of all, weighted by evidence. With few
 labels the result stays close to the prior, about half shared; with many it approaches the best
 candidate. p is half the average of the task and half the mean over tasks. At this K costs are
-selected next, then the variants of the features, if there are any. All tasks use the same variant,
-and the given one is replaced only by one that is better by a standard error.
-
-If there are too many labels to cross-validate all, a sample first tells whether exact positions far
-from the site are worth their time; then a tenth of up to :data:`_AT_SIZE` is held out
-to compare the variants and to test whether a smaller cost suits more labels. Trust stays as it is:
-lowered by the same evidence, which the many decoys dominate, it ranked sites worse.
+selected last.
 """
 
 from __future__ import annotations
@@ -44,8 +40,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._threads import in_order
-from seqmtl.calibration.leave_one_out import find_alike
+from seqmtl._surroundings import usual_floats
 from seqmtl.core.dcd import WarmStart
 from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
 from seqmtl.features._base import FeatureDefinition
@@ -57,16 +52,12 @@ from seqmtl.training.cross_validation import (
     Candidate,
     CrossValidation,
     LikelihoodCache,
-    Run,
-    hold_out,
     posterior_weights,
-    solve_roughly,
 )
-from seqmtl.training.settings import Settings
-from seqmtl.training.solver import Plan, solve_examples
+from seqmtl.training.settings import COSTS, Settings
+from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples
 from seqmtl.training.task_kernels import kernel_for_solver, resolve_kernels
 
-COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 
@@ -75,12 +66,10 @@ logger = logging.getLogger(__name__)
 
 _SHARPNESS = 2.0  # factor on the log-likelihood of a task, as averaging flattens the weights
 _OTHERS = 0.3  # factor on the mean over the other tasks
-_CHEAPER = (0.3,)  # factors on the cost to try with more labels
-#: Examples by which costs are compared where there are more: so many, and so many values at most.
-_AT_SIZE, _AT_SIZE_VALUES = 60_000, 10**8
-_HELD_OUT = 0.1
-#: Windows by which the kind of features is chosen: so many bases, at most and at least.
-_KIND_BASES, _MAX_KIND, _MIN_KIND = 300_000, 2_000, 400
+#: Examples by which features and other choices are made: so many bases or numbers, at most and at
+#: least.
+_MAX_BASES, _MIN_EXAMPLES = 600_000, 400
+_MAX_TARGETS = 2000  # in regression, where squares of residuals take more epochs
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
 #: Ratio of neighbouring levels of trust where there are many tasks; 0.6 takes a quarter longer.
 _STEP = 0.5
@@ -165,16 +154,37 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
     return kernels
 
 
+class Selection(NamedTuple):
+    """What is given or was selected, for :func:`seqmtl.training.fit.fit`.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        Feature map.
+    task_kernel : TaskKernel
+        Task kernel of the tasks with data, which come first, and of others.
+    settings : Settings
+        Training settings, with the cost.
+    report : dict, optional
+        {"selection": ...}, what was selected, as JSON values.
+    """
+
+    features: FeatureDefinition
+    task_kernel: Any
+    settings: Settings
+    report: dict[str, Any] | None = None
+
+
+@usual_floats
+@ONE_THREAD
 def select(
     examples: Examples,
     space: SearchSpace,
-    kinds: Sequence[FeatureDefinition],
+    candidates: Sequence[FeatureDefinition],
     settings: Settings,
-    *,
     likelihoods: LikelihoodCache | None = None,
-    run: Run = in_order,
-) -> Plan:
-    """Select the kind of features, relation, trust, cost and variant of the features.
+) -> Selection:
+    """Select features, relation, trust and cost.
 
     Parameters
     ----------
@@ -183,98 +193,85 @@ def select(
     space : SearchSpace
         Search space. If kernel weights are to be learnt, only its costs are selected from, one for
         all tasks.
-    kinds : sequence of FeatureDefinition
-        Feature maps of several kinds, or one; the ``reweighted()`` of the chosen one, if any, are
-        tried as well.
+    candidates : sequence of FeatureDefinition
+        Feature maps to choose from, the preferable ones first; or one.
     settings : Settings
         Training settings; the cost is replaced.
     likelihoods : LikelihoodCache, optional
         Held-out log-likelihoods computed before; new ones are added.
-    run : callable
-        Scores the candidates that are compared on many examples: applies a function to jobs, which
-        can be pickled, and yields the results in order.
 
     Raises
     ------
     ValueError
-        If a cost or a setting is out of range.
+        If a task lacks a class, or a cost or a setting is out of range.
     """
     for cost in space.costs:
         replace(settings, C=cost).check()
+    if settings.kind == "classification":
+        check_classes(examples)
+    examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
     likelihoods = likelihoods or LikelihoodCache()
-    features = _choose_kind(examples, kinds, settings, likelihoods)
-    if settings.norm is not None:
-        return _select_cost(examples, space, features, settings, likelihoods)
-    return _Selector(examples, space, features, settings, likelihoods, run).run()
+    rng, length = np.random.default_rng(settings.seed), examples.data.shape[1]
+    most = MAX_GRAM_EXAMPLES if settings.kind == "classification" else _MAX_TARGETS
+    n = int(np.clip(_MAX_BASES // length, _MIN_EXAMPLES, most))
+    sample = examples.take(examples.sample(n, rng))
+    features, compared = candidates[0], list[dict[str, Any]]()
+    if len(candidates) > 1:
+        half = sample.take(sample.sample(n // 2, rng))
+        features, compared = _choose_features(half, candidates, settings, likelihoods)
+    judge = _select_cost if settings.norm is not None else _select_sharing
+    kernel, C, report = judge(examples, sample, space, features, settings, likelihoods)
+    report = {"features": compared} | report
+    return Selection(features, kernel, replace(settings, C=C), {"selection": report})
 
 
-def _choose_kind(
-    examples: Examples,
-    kinds: Sequence[FeatureDefinition],
+def _choose_features(
+    sample: Examples,
+    candidates: Sequence[FeatureDefinition],
     settings: Settings,
     likelihoods: LikelihoodCache,
-) -> FeatureDefinition:
-    """Return the kind of features by which a sample is classified best, with all tasks alike.
+) -> tuple[FeatureDefinition, list[dict[str, Any]]]:
+    """Return the features by which a sample is learnt best, with all tasks alike, and all results.
 
-    It is the first that is not worse than the best by a standard error.
+    They are the first that are not worse than the best by a standard error.
     """
-    if len(kinds) < 2:
-        return kinds[0]
-    rng = np.random.default_rng(settings.seed)
-    n = max(min(_KIND_BASES // examples.data.shape[1], _MAX_KIND), _MIN_KIND)
-    rows = np.arange(examples.y.size)
-    sample = examples.take(examples.sample(n, rng) if rows.size > n else rows)
     K = (np.ones((len(sample.names),) * 2) + np.eye(len(sample.names))) / 2.0
-    grams: dict[str, Any] = {}
 
-    def judge(kind: FeatureDefinition) -> Array:
-        folds = CrossValidation(sample, kind, settings, grams)
+    def judge(features: FeatureDefinition) -> Array:
+        folds = CrossValidation(sample, features, settings)
         return folds.of_examples(folds.fit(K, 1.0).log_likelihoods)
 
-    likelihoods.n_all = len(kinds)
-    names = {f"kind of features: {kind}": partial(judge, kind) for kind in kinds}
-    values = likelihoods.score(names)
-    best = _first_good(values)
-    for kind, value in zip(kinds, values, strict=True):
-        logger.info("%s: held-out log-likelihood %.4f", kind, value.mean())
-    logger.info("features of the model: %s", kinds[best])
-    return kinds[best]
-
-
-def _first_good(values: Sequence[Array]) -> int:
-    """Return the first candidate that is not worse than the best by a standard error."""
+    likelihoods.expect(len(candidates))
+    values = likelihoods.score({f"features {one}": partial(judge, one) for one in candidates})
     best = max(values, key=np.sum)
     losses = [best - value for value in values]
-    return next(i for i, x in enumerate(losses) if x.sum() <= x.std() * x.size**0.5)
-
-
-def _best(values: Sequence[Array]) -> int:
-    """Return the best candidate, or the first if the best is not better by a standard error."""
-    best = int(np.argmax([value.sum() for value in values]))
-    gain = values[best] - values[0]
-    return 0 if gain.sum() <= gain.std() * gain.size**0.5 else best
+    chosen = next(i for i, x in enumerate(losses) if x.sum() <= x.std() * x.size**0.5)
+    for features, value in zip(candidates, values, strict=True):
+        logger.info("%s: held-out log-likelihood %.4f", features, value.mean())
+    logger.info("features of the model: %s", candidates[chosen])
+    return candidates[chosen], [
+        {"features": str(one), "log_likelihood": float(value.sum()), "chosen": i == chosen}
+        for i, (one, value) in enumerate(zip(candidates, values, strict=True))
+    ]
 
 
 def _select_cost(
     examples: Examples,
+    sample: Examples,
     space: SearchSpace,
     features: FeatureDefinition,
     settings: Settings,
     likelihoods: LikelihoodCache,
-) -> Plan:
+) -> tuple[TaskKernel, float, dict[str, Any]]:
     """Select one cost for all tasks where kernel weights are learnt, by cross-validation.
 
     The weights are learnt on all examples of the sample, and fixed in the folds: they are few, and
     an example that is held out hardly changes them.
     """
-    costs, likelihoods.n_all = space.costs, likelihoods.n_scored + len(space.costs)
+    costs = space.costs
     kernel = resolve_kernels(list(space.relations.values()), examples.names)
     C = costs[0]
     if len(costs) > 1:
-        sample = examples
-        if examples.y.size > MAX_GRAM_EXAMPLES:
-            rng = np.random.default_rng(settings.seed)
-            sample = examples.take(examples.sample(MAX_GRAM_EXAMPLES, rng))
         folds = CrossValidation(sample, features, settings, is_apart=True)
         n_views = len(features.flat_views())
         kernels = kernel_for_solver(kernel, len(examples.names), n_views, settings.norm)
@@ -288,16 +285,24 @@ def _select_cost(
             fit = folds.fit(kernels.combine(solution.theta).K, cost)
             return np.array([fit.log_likelihoods.sum()])
 
+        likelihoods.expect(len(costs))
         values = likelihoods.score({f"C {c:g}": partial(judge, c) for c in costs})
         C = float(
             np.exp(posterior_weights(np.array(values), 1.0, _SHARPNESS)[:, 0] @ np.log(costs))
         )
-    report = {"tasks": {name: {"C": C} for name in examples.names}}
-    return Plan(features, kernel, replace(settings, C=C), {"selection": report})
+    return kernel, C, {"tasks": {name: {"C": C} for name in examples.names}}
 
 
-def _split(examples: Examples, is_held: NDArray[np.bool_]) -> tuple[Examples, Examples]:
-    return examples.take(np.flatnonzero(~is_held)), examples.take(np.flatnonzero(is_held))
+def _select_sharing(
+    examples: Examples,
+    sample: Examples,
+    space: SearchSpace,
+    features: FeatureDefinition,
+    settings: Settings,
+    likelihoods: LikelihoodCache,
+) -> tuple[TaskKernel, float, dict[str, Any]]:
+    """Select relation, trust and cost of every task."""
+    return _Selector(examples, sample, space, features, settings, likelihoods).run()
 
 
 class _Sharing(NamedTuple):
@@ -309,56 +314,38 @@ class _Sharing(NamedTuple):
 
 
 class _Selector:
-    """One selection, step by step: trust and relation, costs, variants, size."""
+    """One selection of what tasks share, step by step: trust and relation, costs."""
 
     def __init__(
         self,
         examples: Examples,
+        sample: Examples,
         space: SearchSpace,
         features: FeatureDefinition,
         settings: Settings,
         likelihoods: LikelihoodCache,
-        run: Run,
     ) -> None:
-        self._examples, self._space, self._settings = examples, space, settings
-        self._features, self._likelihoods, self._run = features, likelihoods, run
+        self._sample, self._space, self._likelihoods = sample, space, likelihoods
         self._T = len(examples.names)
         relations = space.relations.values()
         self._has_nodes = self._T > MAX_SINGLE_GROUP and all(R.nodes is not None for R in relations)
-        self._rng = np.random.default_rng(settings.seed)
-        self._variants = list(features.reweighted())
-        self._alternatives: Sequence[FeatureDefinition] = []
-        self._is_large = examples.y.size > MAX_GRAM_EXAMPLES
-        if self._is_large:
-            rows = examples.sample(MAX_GRAM_EXAMPLES, self._rng)
-            self._alternatives = features.alternatives()
-        else:
-            rows = np.arange(examples.y.size)
-            self._variants[1:1] = features.alternatives()[1:]
-        self._sample = examples.take(rows)
-        self._few_labels = _find_few(self._sample)
-        self._n_scored = likelihoods.n_scored
-        self._count()
-        self._grams: dict[str, Any] = {}  # of parts that variants of the features share
-        self._folds = CrossValidation(self._sample, features, settings, self._grams)
-        self._alpha: Array | None = None  # at C = 1, of training on many examples
+        self._few_labels = _find_few(examples, settings)
+        # targets of a task vary more than labels: by its own alone, costs of many tasks were noise
+        self._is_pooled = settings.kind == "regression"
+        counts = [len(space.sharings()), len(space.costs)]
+        if max(counts) > 1:
+            likelihoods.expect(sum(n for n in counts if n > 1))
+            self._folds = CrossValidation(sample, features, settings)
 
-    def run(self) -> Plan:
-        """Choose."""
+    def run(self) -> tuple[TaskKernel, float, dict[str, Any]]:
+        """Return the task kernel of all tasks of the relations, the mean cost, and a report."""
         sharing, by_trust = self._choose_sharing()
-        if len(self._space.costs) > 1:
-            costs = {
-                f"C {c:g}": self._candidate(sharing, self._features, c) for c in self._space.costs
-            }
-            weights = self._weights_of(costs, self._sample.ids)
-            sharing = sharing._replace(costs=np.exp(weights.T @ np.log(self._space.costs)))
+        costs = self._space.costs
+        if len(costs) > 1:
+            weights = self._weights_of({f"C {c:g}": self._candidate(sharing, c) for c in costs})
+            sharing = sharing._replace(costs=np.exp(weights.T @ np.log(costs)))
         else:
-            sharing = sharing._replace(costs=np.full(self._T, self._space.costs[0]))
-        if self._is_large:
-            features, variants, sharing = self._at_size(sharing)
-        else:
-            candidates = [self._candidate(sharing, variant) for variant in self._variants]
-            features, variants = self._choose("features", self._variants, candidates)
+            sharing = sharing._replace(costs=np.full(self._T, costs[0]))
         C = float(np.exp(np.log(sharing.costs).mean()))
         every = next(iter(self._space.relations.values())).names
         kernel = self._kernel(sharing._replace(costs=sharing.costs / C), len(every))
@@ -370,17 +357,13 @@ class _Selector:
                 "relations": {n: float(p[t]) for n, p in sharing.parts.items()},
                 "by_prior": bool(self._few_labels[t]),
             }
-            for t, name in enumerate(self._examples.names)
+            for t, name in enumerate(self._sample.names)
         }
         relations = {name: float(p.mean()) for name, p in sharing.parts.items()}
         for name, part in relations.items():
             if part < _NEGLIGIBLE:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
-        report = {"relations": relations, "variants": variants, "tasks": tasks}
-        # with K / C in place of K, bounds and dual variables are C times as large
-        start = None if self._alpha is None else WarmStart(C * self._alpha)
-        settings = replace(self._settings, C=C)
-        return Plan(features, kernel, settings, {"selection": report}, start)
+        return kernel, C, {"relations": relations, "tasks": tasks}
 
     def _choose_sharing(self) -> tuple[_Sharing, dict[float, Array]]:
         """Return what the tasks share, at equal costs, and the weights of the trusts."""
@@ -390,13 +373,11 @@ class _Selector:
             cost = self._space.costs[len(self._space.costs) // 2]
             candidates = {
                 f"{name}, trust {x:g}": self._candidate(
-                    _Sharing({name: ones}, x * ones, ones), self._features, cost
+                    _Sharing({name: ones}, x * ones, ones), cost
                 )
                 for name, x, _ in sharings
             }
-            weights = self._weights_of(
-                candidates, self._sample.ids, [prior for *_, prior in sharings]
-            )
+            weights = self._weights_of(candidates, [prior for *_, prior in sharings])
         names, trust = (np.array(column) for column in list(zip(*sharings, strict=True))[:2])
         shared = weights * trust[:, None]
         p = np.array([shared[names == name].sum(axis=0) for name in self._space.relations])
@@ -407,82 +388,14 @@ class _Selector:
         parts = dict(zip(self._space.relations, p, strict=True))
         return _Sharing(parts, _round(x) if self._has_nodes else x, ones), by_trust
 
-    def _candidate(
-        self, sharing: _Sharing, features: FeatureDefinition, cost: float = 1.0
-    ) -> Candidate:
+    def _candidate(self, sharing: _Sharing, cost: float) -> Candidate:
         """Return what gives the held-out log-likelihood of every example of the sample."""
 
         def cross_validate() -> Array:
-            folds = self._folds
-            if features is not folds.features:
-                folds = CrossValidation(self._sample, features, self._settings, self._grams)
-            fit = folds.fit(self._kernel(sharing).matrix, cost)
-            return folds.of_examples(fit.log_likelihoods)
+            fit = self._folds.fit(self._kernel(sharing).matrix, cost)
+            return self._folds.of_examples(fit.log_likelihoods)
 
         return cross_validate
-
-    def _choose(
-        self,
-        what: str,
-        maps: Sequence[FeatureDefinition],
-        candidates: list[Candidate],
-        run: Run = in_order,
-    ) -> tuple[FeatureDefinition, list[dict[str, Any]]]:
-        """Return the map for all tasks, the first unless one is clearly better, and all results."""
-        if len(maps) < 2:
-            return maps[0], []
-        named = {f"{what} {one}": variant for one, variant in zip(maps, candidates, strict=True)}
-        values = self._likelihoods.score(named, run)
-        best = _best(values)
-        return maps[best], [
-            {"features": str(one), "log_likelihood": float(value.sum()), "chosen": i == best}
-            for i, (one, value) in enumerate(zip(maps, values, strict=True))
-        ]
-
-    def _at_size(
-        self, sharing: _Sharing
-    ) -> tuple[FeatureDefinition, list[dict[str, Any]], _Sharing]:
-        """Return the variant of the features and the costs that suit more examples.
-
-        All candidates begin at the solution of the first, as the model does. This takes half the
-        time of training each from alpha = 0.
-        """
-        examples, rows = self._examples, np.arange(self._examples.y.size)
-        row_size = self._features.bind(self._sample.data).row_size
-        n = min(_AT_SIZE, max(_AT_SIZE_VALUES // row_size, MAX_GRAM_EXAMPLES))
-        if rows.size > n:
-            rows = examples.sample(n, self._rng)
-        examples = examples.take(rows)
-        alike = find_alike(self._features.bind(examples.data))
-        drawn = examples.sample(round(_HELD_OUT * rows.size), self._rng)
-        is_held = np.isin(alike, alike[drawn])
-        train, held = _split(examples, is_held)
-
-        if len(self._alternatives) > 1:
-            candidates = [self._candidate(sharing, views) for views in self._alternatives]
-            self._features, _ = self._choose("kind", self._alternatives, candidates)
-            self._variants = [self._features, *self._features.reweighted()[1:]]
-            self._count()
-        first = solve_roughly(train, self._variants[0], self._settings, self._kernel(sharing))
-        self._alpha = np.zeros(self._examples.y.size)
-        self._alpha[rows[~is_held]] = first.alpha
-
-        def candidate(features: FeatureDefinition, share: float = 1.0) -> Candidate:
-            kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
-            parts, start = (train, held, features, self._settings, kernel), WarmStart(first.alpha)
-            return partial(hold_out, *parts, start=start)
-
-        candidates = [candidate(variant) for variant in self._variants]
-        features, variants = self._choose("features", self._variants, candidates, self._run)
-        if len(self._space.costs) > 1:
-            named = {f"features {features}": candidate(features)}
-            for share in _CHEAPER:
-                name = f"C times {share:g}, {train.y.size:,} examples"
-                named[name] = candidate(features, share)
-            weights = self._weights_of(named, held.ids, run=self._run)
-            factors = np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
-            sharing = sharing._replace(costs=sharing.costs * factors)
-        return features, variants, sharing
 
     def _kernel(self, sharing: _Sharing, n: int | None = None) -> TaskKernel:
         """Return K of the first n names of the relations, those with data unless n is given.
@@ -510,32 +423,14 @@ class _Selector:
         source = "trust tuned on held-out labels" if self._space.is_shared else relation.source
         return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, nodes=of_tree)
 
-    def _weights_of(
-        self,
-        candidates: Mapping[str, Candidate],
-        ids: NDArray[Any],
-        prior: Any = 1.0,
-        run: Run = in_order,
-    ) -> Array:
-        """Return the weight of every candidate in every task, by the labels of these tasks."""
-        scores = self._likelihoods.score(candidates, run)
+    def _weights_of(self, candidates: Mapping[str, Candidate], prior: Any = 1.0) -> Array:
+        """Return the weight of every candidate in every task."""
+        scores, ids = self._likelihoods.score(candidates), self._sample.ids
         values = np.array([np.bincount(ids, value, minlength=self._T) for value in scores])
         values[:, self._few_labels] = values[:, self._few_labels].mean(axis=0)
+        if self._is_pooled:
+            values[:] = values.sum(axis=1, keepdims=True)
         return posterior_weights(values, prior, _SHARPNESS, _OTHERS)
-
-    def _count(self) -> None:
-        """Count the candidates that will be scored."""
-        costs = self._space.costs
-        counts = [
-            len(self._space.sharings()),
-            len(costs),
-            len(self._alternatives),
-            len(self._variants),
-        ]
-        total = sum(n for n in counts if n > 1)
-        if self._is_large:
-            total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
-        self._likelihoods.n_all = self._n_scored + total
 
 
 def _round(trust: Array) -> Array:
@@ -545,10 +440,11 @@ def _round(trust: Array) -> Array:
     return np.where(trust < least / 2.0, 0.0, rounded)
 
 
-def _find_few(examples: Examples) -> NDArray[np.bool_]:
+def _find_few(examples: Examples, settings: Settings) -> NDArray[np.bool_]:
     """Return which tasks have too few labels of a class to hold one out; log them."""
-    sizes, positive = examples.counts()
-    fewest = np.minimum(positive, sizes - positive)
+    fewest, positive = examples.counts()
+    if settings.kind == "classification":
+        fewest = np.minimum(positive, fewest - positive)
     for name, n in zip(examples.names, fewest, strict=True):
         if n < _MIN_LABELS:
             logger.info(

@@ -15,6 +15,10 @@ from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.sequences.examples import Examples
 
+#: Costs to choose from, in classification and in regression.
+COSTS = (1.0, 3.0, 10.0)
+TARGET_COSTS = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+
 
 @dataclass(frozen=True)
 class Settings:

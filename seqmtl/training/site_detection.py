@@ -14,14 +14,28 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.features._base import FeatureDefinition
-from seqmtl.features.grammar import EXACT_VIEWS
-from seqmtl.features.joint import JointFeatures
-from seqmtl.features.kmer_counts import STRANDED_COUNTS, KmerCounts
+from seqmtl.features.grammar import (
+    ANYWHERE_VIEWS,
+    DEFAULT_VIEWS,
+    EXACT_VIEWS,
+    STRANDED_VIEWS,
+    VARIANTS,
+)
+from seqmtl.features.joint import features_from_dict, parse_features
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.dataset_site import site_in_dataset
-from seqmtl.linear_model.site import START, STOPS, Site
+from seqmtl.linear_model.site import (
+    MIN_WINDOWS,
+    NO_SITE,
+    START,
+    STOPS,
+    Site,
+    find_consensus,
+    sample_of,
+    site_at,
+)
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
@@ -30,13 +44,11 @@ from seqmtl.sequences.quality import lengths_of
 
 logger = logging.getLogger(__name__)
 
-#: Of windows whose features do not depend on the position.
-NO_SITE = Site(0, 0, "")
 _MIDDLE = "the middle, where true sites and decoys differ most"
-#: K-mers anywhere that take a quarter of the time of the default ones.
+#: K-mers anywhere, of both strands and of one; and some that take a quarter of their time.
+_ANYWHERE = (ANYWHERE_VIEWS, STRANDED_VIEWS)
 _SHORT, _SHORT_STRANDED = "spectrum:1-6", "spectrum:1-6:stranded"
 _MIN_LENGTH = 20  # bases of windows for which kinds of features are compared
-_MIN_WINDOWS = 20  # windows, to tell what they share
 #: Bases of runs of shared letters that are adapters and no site, at an end and elsewhere.
 _END_RUN, _LONG_RUN = 6, 10
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
@@ -49,37 +61,18 @@ def find_site(windows: Windows | WindowStore) -> Site:
     These are a start codon, two bases, or stop codons.
     """
     n, length = windows.shape
-    if n < _MIN_WINDOWS or length < 2:
+    if n < MIN_WINDOWS or length < 2:
         return Site(length // 2, 1, "")
     sample = _without_adapters(windows)
     shared = consensus_pair(sample)
     if shared is None:
-        return _find_consensus(sample, STOPS, 0, length) or Site(length // 2, 1, "")
+        return find_consensus(sample, STOPS, 0, length) or Site(length // 2, 1, "")
     offset, letters = shared
     if letters in START:
         first = offset - START.index(letters)
-        if first >= 0 and (codon := _find_consensus(sample, START, first, 3)):
+        if first >= 0 and (codon := find_consensus(sample, START, first, 3)):
             return codon
     return Site(offset, 2, letters)
-
-
-def _sample(windows: Windows | WindowStore) -> Windows:
-    """Return evenly spaced windows."""
-    n = windows.shape[0]
-    return windows[np.arange(0, n, max(1, n // SAMPLE))]
-
-
-def _find_consensus(
-    windows: Windows | WindowStore, letters: str, first: int, n_bases: int
-) -> Site | None:
-    """Return where most windows have the letters inside some bases, if nearly all do."""
-    site = Site(0, len(letters.split(",")[0]), letters)
-    n_bases = min(n_bases, windows.shape[1] - first)
-    if n_bases < site.length:
-        return None
-    shares = site.shares_by_base(_sample(windows).cut(first, n_bases))
-    best = int(shares.argmax())
-    return replace(site, offset=first + best) if shares[best] >= AGREEMENT else None
 
 
 def _adapters(windows: Windows) -> list[tuple[int, int]]:
@@ -102,7 +95,7 @@ def _adapters(windows: Windows) -> list[tuple[int, int]]:
 
 def _without_adapters(windows: Windows | WindowStore) -> Windows:
     """Return a sample of windows with N in place of adapters, see :func:`_adapters`."""
-    sample = _sample(windows)
+    sample = sample_of(windows)
     runs = _adapters(sample)
     if not runs:
         return sample
@@ -120,7 +113,7 @@ def adapter_warnings(windows: Windows | WindowStore, y: NDArray[Any]) -> list[st
     groups = {"windows": np.abs(signs) >= 0, "positives": signs > 0, "negatives": signs < 0}
     for who, is_chosen in groups.items():
         rows = np.flatnonzero(is_chosen)
-        if rows.size < _MIN_WINDOWS:
+        if rows.size < MIN_WINDOWS:
             continue
         sample = windows[rows[:: max(1, rows.size // SAMPLE)]]
         where = [
@@ -152,12 +145,12 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
     """
     n, length = windows.shape
     if windows.site is not None:
-        return _site_at(windows, windows.site), "as given"
+        return site_at(windows, windows.site), "as given"
     site = find_site(windows)
     if site.letters:
         return site, f"all windows have {site.letters} there"
     rows = np.flatnonzero(np.asarray(y) > 0)
-    if _MIN_WINDOWS <= rows.size < n:
+    if MIN_WINDOWS <= rows.size < n:
         true = _without_adapters(windows[rows[:: max(1, rows.size // SAMPLE)]])
         shared = find_site(true)
         n_pairs = int((pair_frequencies(true).max(axis=0) >= AGREEMENT).sum())
@@ -227,15 +220,6 @@ def site_of_examples(
     return site
 
 
-def _site_at(windows: Windows | WindowStore, base: int) -> Site:
-    """Return the site that begins at a base, with letters if nearly all windows share them."""
-    if windows.shape[0] >= _MIN_WINDOWS:
-        for letters in (START, STOPS, *("".join(pair) for pair in product("ACGT", repeat=2))):
-            if site := _find_consensus(windows, letters, base, len(letters.split(",")[0])):
-                return site
-    return Site(base, 1, "")
-
-
 def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[int]) -> int:
     """Return the base of windows at which they have the site of a model.
 
@@ -266,7 +250,7 @@ def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[
         right = [k for k in likely if k in agreeing]
         if len(right) == 1:
             return right[0]
-        if len(agreeing) == 1 and len(sample) >= _MIN_WINDOWS:
+        if len(agreeing) == 1 and len(sample) >= MIN_WINDOWS:
             return agreeing[0]
     where = f"they have {site.letters} at no single base" if site.letters else "it has no letters"
     raise SeqmtlError(
@@ -369,41 +353,56 @@ def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | No
     return best if smooth[best] > _CHI_SQUARED else None
 
 
-def anchor_features(
-    features: FeatureDefinition | None, examples: Examples, site: Site | None
-) -> tuple[list[FeatureDefinition], Site | None]:
-    """Return the features for training on windows, and the site; None for numbers.
+def find_candidates(
+    examples: Examples, features: FeatureDefinition | None, site: Site | None
+) -> tuple[list[FeatureDefinition], Site]:
+    """Return the features to choose from for a training, and the site of windows.
 
-    Without features, those of the default, or the kinds to choose from if the site has no letters,
-    the fastest first: positional k-mers in bins, and exact ones. If no site is given, or only the
-    middle base stands out, also each of these with short k-mers anywhere; k-mers anywhere, of both
-    strands or of one; and each of the first two with these. If letters are shared that are of no
-    known signal, such as those of poly(A) sites, they are positional k-mers in bins, alone or with
-    short ones anywhere. If sequences differ in length, they are k-mers anywhere only. A site that
-    is not given is detected by :func:`locate`; otherwise it is unknown, without bases.
+    Parameters
+    ----------
+    examples : Examples
+        All examples.
+    features : FeatureDefinition, optional
+        The only ones, anchored at the site. Default: those of :func:`default_kinds`, or numbers.
+    site : Site, optional
+        Position of the signal. Default: detected by :func:`locate`; else it is unknown.
     """
     if not isinstance(examples.data, Windows | WindowStore):
-        return [features or Numeric()], site
-    anywhere: list[FeatureDefinition] = [KmerCounts(), KmerCounts(STRANDED_COUNTS)]
-    if features is None and (site is None or not site.length) and differ_in_length(examples.data):
-        logger.info("the sequences differ in length: features have no positions")
-        return anywhere, NO_SITE
+        return [features or Numeric()], NO_SITE
     if features is not None and features.is_position_free:
         return [features], NO_SITE
+    if features is None and (site is None or not site.length) and differ_in_length(examples.data):
+        logger.info("the sequences differ in length: features have no positions")
+        return [parse_features(text) for text in _ANYWHERE], NO_SITE
     if site is None:
         try:
             site, _ = locate(examples.data, examples.y)
         except SeqmtlError:
             site = Site(examples.data.shape[1] // 2, 0, "")
-    kinds: list[FeatureDefinition] = [features or PositionalKmers()]
-    is_found = examples.data.site is None
-    if features is None and is_found and site.letters and site.kind == "site":
-        kinds.append(JointFeatures([kinds[0], KmerCounts(_SHORT_STRANDED)]))
-    if features is None and not site.letters and examples.data.shape[1] >= _MIN_LENGTH:
-        kinds.append(PositionalKmers(EXACT_VIEWS))
-        if not site.length or (is_found and _is_middle(site, examples.data)):
-            short = [JointFeatures([kind, KmerCounts(_SHORT)]) for kind in kinds]
-            joint = [JointFeatures(pair) for pair in product(kinds, anywhere)]
-            kinds += [*short, *anywhere, *joint]
-    offset, n_tasks = find_anchor(examples.data, examples.y, site), len(examples.names)
-    return [kind.anchored(offset, n_tasks) for kind in kinds], site
+    kinds = [features or PositionalKmers()]
+    if features is None and examples.data.shape[1] >= _MIN_LENGTH:
+        kinds = [parse_features(text) for text in default_kinds(examples.data, site)]
+    offset, length = find_anchor(examples.data, examples.y, site), examples.data.shape[1]
+    anchored = (kind.anchored(offset, len(examples.names)) for kind in kinds)
+    return [features_from_dict(kind.to_dict(length)) for kind in anchored], site
+
+
+def default_kinds(windows: Windows | WindowStore, site: Site) -> list[str]:
+    """Return the kinds of features to choose from for windows with a site, the fastest first.
+
+    If the site has letters, they are those of the default and their variants; of letters of no
+    known signal, such as those of poly(A) sites, also the default with short k-mers anywhere. Else
+    they are those of the default and exact positions. If then no site is given, or only the middle
+    base stands out, also each of these with short k-mers anywhere; k-mers anywhere, of both strands
+    or of one; and each of the first two with these.
+    """
+    is_found = windows.site is None
+    if site.letters:
+        kinds = [DEFAULT_VIEWS, *VARIANTS]
+        is_other = is_found and site.kind == "site"
+        return [*kinds, f"{DEFAULT_VIEWS} + {_SHORT_STRANDED}"] if is_other else kinds
+    kinds = [DEFAULT_VIEWS, EXACT_VIEWS]
+    if site.length and not (is_found and _is_middle(site, windows)):
+        return kinds
+    joint = [f"{kind} + {other}" for kind, other in product(kinds, _ANYWHERE)]
+    return [*kinds, *(f"{kind} + {_SHORT}" for kind in kinds), *_ANYWHERE, *joint]

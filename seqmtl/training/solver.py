@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,58 +18,12 @@ from seqmtl.core.losses import find_loss
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.rows import Rows
-from seqmtl.features._base import REMEDY, FeatureDefinition
-from seqmtl.relations import TaskKernel
+from seqmtl.features._base import REMEDY
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
 
 #: The number of threads of matrix products changes their rounding, and so the result.
 ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
-
-
-class Plan(NamedTuple):
-    """How to train: as given, or as selected.
-
-    Attributes
-    ----------
-    features : FeatureDefinition
-        Feature map, anchored at the site.
-    kernel : TaskKernel
-        Task kernel of the tasks with data, which come first, and of others.
-    settings : Settings
-        Training settings.
-    report : dict
-        Of a selection, {"selection": ...}, what was selected, as JSON values.
-    start : WarmStart, optional
-        Where training in memory begins: dual variables of the selection.
-    """
-
-    features: FeatureDefinition
-    kernel: TaskKernel
-    settings: Settings
-    report: dict[str, Any] = {}  # noqa: RUF012
-    start: WarmStart | None = None
-
-
-class Fitted(NamedTuple):
-    """A solution with what a model has besides.
-
-    Attributes
-    ----------
-    solution : Solution
-        The solution.
-    kernel : TaskKernel
-        Task kernel of the model: that of the plan, or the one that was learnt.
-    calibration : ndarray of float64, shape (T, k)
-        Calibration of every task.
-    facts : dict
-        More entries of the training summary.
-    """
-
-    solution: Solution
-    kernel: TaskKernel
-    calibration: NDArray[np.float64]
-    facts: dict[str, Any]
 
 
 def solve_examples(
@@ -129,7 +83,7 @@ def solve_examples(
     return core.solve(problem, kernels, dtype=dtype, start=start, on_epoch=on_epoch, **limits)
 
 
-def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: Sequence[str]) -> None:
+def check_classes(examples: Examples) -> None:
     """Check that every task has examples of both classes.
 
     Raises
@@ -137,8 +91,7 @@ def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: Sequence[str])
     ValueError
         If one lacks a class.
     """
-    every = Examples(None, y, task_ids, tuple(names)).counts()
-    for name, n, n_positive in zip(names, *every, strict=True):
+    for name, n, n_positive in zip(examples.names, *examples.counts(), strict=True):
         if not 0 < n_positive < n:
             raise ValueError(
                 f"every task needs positive and negative examples for training, but task "

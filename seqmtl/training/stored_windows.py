@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -25,7 +25,6 @@ from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.checkpoint import differing
-from seqmtl.training.cross_validation import Run
 from seqmtl.training.example_source import ExampleSource
 from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.parts import Job, PartResult, PartTask, ScoreParts, score_part
@@ -201,7 +200,7 @@ def stored_examples(
                 yield examples, OutOfCoreTrainer(memory, _score_here)
             else:
                 workers.check(cache.path)
-                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers))
+                yield examples, OutOfCoreTrainer(memory, _by_workers(workers))
     except BaseException:
         if not cache.is_written:
             cache.remove()
@@ -213,16 +212,13 @@ def _score_here(task: PartTask, jobs: Iterable[Job]) -> Iterator[PartResult]:
     return (score_part(task, *job) for job in jobs)
 
 
-def _by_workers(workers: Workers) -> tuple[ScoreParts, Run]:
-    """Return functions that score all parts, and candidates of a selection."""
+def _by_workers(workers: Workers) -> ScoreParts:
+    """Return a function that scores all parts."""
 
     def score_parts(task: PartTask, jobs: Iterable[Job]) -> Iterator[PartResult]:
         return workers.map(score_part, jobs, task)
 
-    def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
-        return workers.map(work, ((job,) for job in jobs))
-
-    return score_parts, run
+    return score_parts
 
 
 def _other_files(folder: str) -> list[str]:

@@ -102,6 +102,13 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
     return _joined(kernels, names) if len(kernels) > 1 else kernels[0]
 
 
+def kernels_to_train(task_kernel: Any, names: tuple[str, ...], norm: float | None) -> TaskKernel:
+    """Return K, or with a norm the K_m whose weights are learnt; see :func:`resolve_kernels`."""
+    if norm is None:
+        return resolve_kernels([None] if task_kernel is None else task_kernel, names)
+    return distinct_kernels(resolve_kernels(task_kernel, names), len(names))
+
+
 def _joined(kernels: list[TaskKernel], names: tuple[str, ...]) -> TaskKernel:
     """Return one kernel with the matrices of all; each has the tasks of the data first."""
     first = kernels[0]

@@ -9,7 +9,6 @@ from seqmtl.adaptation import adapt
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
 from seqmtl.training.selection import SearchSpace
 
 NAMES = ("ape", "fly", "man")
@@ -33,7 +32,7 @@ class TestFewLabels:
             Examples(X, y, ids, NAMES), SearchSpace.of_sharing(NAMES), features=Numeric()
         )
         others, own = ids > 0, ids == 0
-        joint, _ = train(
+        joint, _ = train_with_few(
             Examples(X[others], y[others], ids[others] - 1, NAMES[1:]),
             SearchSpace.of_sharing(NAMES[1:], TaskKernel.union((*NAMES[1:], NAMES[0]))),
             features=Numeric(),

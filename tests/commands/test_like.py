@@ -14,7 +14,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files import catalogue
 from seqmtl.sequences import concatenate
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from tests.adaptation.test_adaptation import MOTIFS, windows_of
 from tests.commands.test_adapt import write_table
 
@@ -175,7 +175,7 @@ def path(tmp_path_factory):
     parts = zip(names, ("man", "fly", "bee"), strict=True)
     windows = concatenate([windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts])
     kernel = TaskKernel.hierarchical("metazoa", names)
-    model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
+    model, _ = fit(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
     path = tmp_path_factory.mktemp("model") / "m.seqmtl"
     model.save(path)
     return path

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskSVC, WeightedDegree, Windows, load_model
+from seqmtl import MultiTaskClassifierCV, MultiTaskSVC, WeightedDegree, Windows, load_model
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 
@@ -193,7 +193,7 @@ def test_python_finds_the_site_or_does_not_know_it_but_never_takes_the_middle(
         texts = [cut(letters, s, 44) for s in [*sites, *decoys]]
         y = [1] * len(sites) + [-1] * len(decoys)
         windows = Windows.from_strings(texts, y, ["x"] * len(y))
-        model = MultiTaskSVC(features=WeightedDegree(4)).fit(windows).model_
+        model = MultiTaskClassifierCV(WeightedDegree(4), costs=[1.0]).fit(windows).model_
         model.save(tmp_path / "p.seqmtl")
         assert len(load_model("p.seqmtl").decision_function(windows)) == len(y)
         command = "scan p.seqmtl g.fa --organism x --threshold -100 -o calls.bed"

@@ -19,7 +19,7 @@ from seqmtl import (
 )
 from seqmtl.io import read_windows
 from seqmtl.training import checkpoint as checkpoints
-from seqmtl.training import fit
+from seqmtl.training import fit, selection
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
@@ -96,7 +96,8 @@ class TestLearntSimilarity:
             "--norm 1.5 --tol 1e-6 -C 0.5"
         )
         windows = read_windows(data / "windows.tsv")
-        views = [PositionalKmers("wd:2"), PositionalKmers("kmers:3/inf")]
+        anchor = model.site.offset
+        views = [PositionalKmers("wd:2", anchor), PositionalKmers("kmers:3/inf", anchor)]
         clades = TaskKernel.hierarchical(TREE, NAMES)
         mkl = MultiTaskMKLClassifier(views, clades, norm=1.5, C=0.5, tol=1e-6).fit(windows)
         assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=1e-6)
@@ -228,7 +229,7 @@ class TestBadInput:
             raise AssertionError("training has started")
 
         monkeypatch.setattr(fit, "solve_examples", never)
-        monkeypatch.setattr(fit, "select", never)
+        monkeypatch.setattr(selection, "CrossValidation", never)
         (data / "other.nwk").write_text("((ape,man),(bee,cat));")
 
     @pytest.mark.parametrize(

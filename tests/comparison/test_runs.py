@@ -11,7 +11,6 @@ from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.comparison import Comparison, Protocol, run_comparison, runs
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 
@@ -46,7 +45,7 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     windows, test = (comparison.windows[part] for part in rows)
     examples = Examples.of(windows)
     space = SearchSpace.of_cost(comparison.kernel, (0.1, 1.0))
-    model, _ = train(examples, space, features=comparison.features)
+    model, _ = train_with_few(examples, space, features=comparison.features)
     scores = model.decision_function(test)
     found = expected[JOBS.index((1, "mtl"))]
     for t, name in enumerate(comparison.windows.task_names):
@@ -102,7 +101,7 @@ def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparis
     windows = whole.windows[whole.draw(0).train]
     examples = Examples.of(windows)
     space = SearchSpace.of_sharing(windows.task_names, comparison.kernel)
-    model, _ = train(examples, space, features=comparison.features)
+    model, _ = train_with_few(examples, space, features=comparison.features)
     assert results["default"].chosen == model.training["selection"]["tasks"]
     assert results["mkl"].chosen == {name: {"C": 1.0} for name in windows.task_names}
     assert {task["trust"] for task in results["individual"].chosen.values()} == {1.0}

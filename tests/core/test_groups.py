@@ -15,7 +15,7 @@ from seqmtl.core.problem import Problem
 from seqmtl.core.weights import TaskWeights
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows
 
@@ -145,8 +145,8 @@ def test_learnt_weights_are_those_of_plain_matrices():
         "features": PositionalKmers("wd:3"),
         "settings": Settings(tol=1e-6, dtype="float64", norm=1.5, max_epochs=3000),
     }
-    grouped, solution = train(Examples.of(windows), task_kernel=kernel, **options)
-    _, expected = train(Examples.of(windows), task_kernel=plain, **options)
+    grouped, solution = fit(Examples.of(windows), task_kernel=kernel, **options)
+    _, expected = fit(Examples.of(windows), task_kernel=plain, **options)
     assert isinstance(grouped.W, TaskWeights)
     assert solution.converged
     assert solution.primal == pytest.approx(expected.primal, rel=2e-6)

@@ -10,7 +10,6 @@ from seqmtl import (
     IndividualMKLClassifier,
     KernelMKLClassifier,
     KmerCounts,
-    MinimaxClassifier,
     MultiTaskClassifierCV,
     MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
@@ -28,7 +27,7 @@ from seqmtl import (
 
 LINEAR = [MultiTaskSVC, MultiTaskClassifierCV, MultiTaskMKLClassifier]
 ON_FEATURES = [*LINEAR, MultiTaskSVR, MultiTaskOneClassSVM]
-WEIGHTED = [*LINEAR, MinimaxClassifier, MultiTaskKernelSVC, KernelMKLClassifier]
+WEIGHTED = [*LINEAR, MultiTaskKernelSVC, KernelMKLClassifier]
 ALL = [
     *WEIGHTED,
     MultiTaskSVR,
@@ -181,7 +180,7 @@ def test_given_tasks_do_not_contradict_those_of_windows(kind):
 
 
 @pytest.mark.parametrize("value", [None, "x", np.nan, np.inf, [], np.ones(2), 2])
-@pytest.mark.parametrize("kind", [*LINEAR, MultiTaskSVR, MinimaxClassifier, KernelMKLClassifier])
+@pytest.mark.parametrize("kind", [*LINEAR, MultiTaskSVR, KernelMKLClassifier])
 def test_an_intercept_is_fitted_or_not(kind, value):
     with pytest.raises(ValueError, match="fit_intercept must be True or False, got"):
         kind(fit_intercept=value).fit(X, Y, tasks=TASKS)

@@ -109,7 +109,7 @@ def test_tree_weights_score_as_plain_ones(spec, letters, monkeypatch):
     W = sum(amount[i] * np.outer(X[i], K[tasks[i]]) for i in every)
     expected = (X @ W)[every, tasks]
     for rows, pay in ((few, False), (many, True)):
-        tree = rows.tree()
+        tree = rows.pair_sums()
         set_tables(tree, pay)
         F = np.zeros((tree.n_features, 4))
         tree.accumulate(every, amount, tasks, K, F)
@@ -130,7 +130,7 @@ def test_a_tree_is_descended_to_the_weights_that_plain_descent_finds(letters, mo
     for has_tree in (True, False):
         rows = PositionalKmers("wd:4@-5..6,kmers:3-6/7=0.3", anchor=9).bind(windows)
         if not has_tree:
-            monkeypatch.setattr(PositionalRows, "tree", lambda rows: None)
+            monkeypatch.setattr(PositionalRows, "pair_sums", lambda rows: None)
         problem = Problem(rows, y, windows.task_ids, K, np.ones(90))
         found.append(dcd.solve(problem, tol=1e-8, dtype=np.float64))
     tree, plain = found
@@ -179,7 +179,7 @@ def test_training_anchors_the_bins_at_the_site():
     rng = np.random.default_rng(0)
     strings = _strings(0, 60, 30, "ACGT")
     strings = [s[:11] + "AG" + s[13:] for s in strings]
-    windows = Windows.from_strings(strings, labels=rng.choice([-1, 1], 60))
+    windows = Windows.from_strings(strings, labels=rng.choice([-1, 1], 60), site=11)
     model = MultiTaskSVC(features=PositionalKmers("wd:2,kmers:3/5")).fit(windows).model_
     assert model.features.anchor == 11
     assert model.site.letters == "AG"
@@ -247,28 +247,6 @@ def test_an_anchor_outside_the_window_is_refused(anchor):
         PositionalKmers(anchor=anchor).transform(["ACGTACGTAC"])
 
 
-def test_variants_scale_bins_and_kinds_replace_narrow_ones_by_distant_positions():
-    def texts(maps):
-        return [
-            format_views([v._replace(weight=round(v.weight, 3)) for v in parse_views(m.views)])
-            for m in maps
-        ]
-
-    two = PositionalKmers("wd:2,kmers:3/4=0.3")
-    assert texts(two.reweighted()) == [f"wd:2,kmers:3/4={weight}" for weight in (0.3, 0.1, 0.9)]
-    four = PositionalKmers("wd:2@-9..9,wd:2=0.3,kmers:3/4=0.3,kmers:3/9=0.6", anchor=7)
-    assert texts(four.reweighted())[1:] == ["wd:2@-9..9,wd:2=0.3,kmers:3/4=0.1,kmers:3/9=0.2"]
-    assert texts(four.alternatives()) == [
-        "wd:2@-9..9,kmers:3/4=0.3,kmers:3/9=0.6",
-        "wd:2@-9..9,wd:2=0.9,kmers:3/9=0.6",
-    ]
-    assert {one.anchor for one in four.alternatives()} == {7}
-    for text in ("wd:5", "wd:5@-9..9", "kmers:3/4,kmers:3/9=0.1"):
-        features = PositionalKmers(text)
-        assert features.reweighted() == features.alternatives() == [features]
-    assert two.alternatives() == [two]
-
-
 def test_position_weights_of_long_kmers_ask_for_memory_first():
     with pytest.raises(MemoryLimitError, match="all 20-mers"):
         WeightedDegree(20).position_weights(np.zeros(1 << 22), 100)
@@ -277,21 +255,6 @@ def test_position_weights_of_long_kmers_ask_for_memory_first():
 def test_other_data_are_refused():
     with pytest.raises(TypeError, match="needs Windows of DNA, got ndarray"):
         PositionalKmers().bind(np.zeros((2, 3)))
-
-
-def test_kernels_of_the_parts_add_up_for_every_variant():
-    strings = _strings(4, 8, 30, "ACGT")
-    features = PositionalKmers("wd:3@-9..9,wd:2=0.4,kmers:2-4/5=0.2,kmers:3/inf=0.06", anchor=12)
-    known = set()
-    for variant in [*features.reweighted(), *features.alternatives()]:
-        X = variant.transform(strings).toarray().astype(float)
-        total = 0.0
-        for share, part in variant.kernel_terms(30):
-            known.add(part.views)
-            P = part.transform(strings).toarray().astype(float)
-            total = total + share * P @ P.T
-        assert_allclose(total, X @ X.T, atol=1e-6)
-    assert len(known) == 4
 
 
 def test_text_gives_the_hash_bits():
@@ -303,7 +266,6 @@ def test_text_gives_the_hash_bits():
     assert_allclose(named.transform(strings).toarray(), given.transform(strings).toarray())
     assert named.n_features(20) == 2**7
     assert str(named) == str(given) == "wd:4,kmers:2/3,hash:7"
-    assert {map_.n_features(20) for map_ in named.reweighted()} == {2**7}
 
 
 @pytest.mark.parametrize("length", [5, 20])

@@ -34,22 +34,6 @@ def data():
     return DATA
 
 
-def negative(X, Z):
-    return -X @ Z.T
-
-
-def lopsided(X, Z):
-    return X @ Z.T + np.arange(len(Z))
-
-
-def broken(X, Z):
-    return np.full((len(X), len(Z)), np.nan)
-
-
-def short(X, Z):
-    return X @ Z[1:].T
-
-
 DATA = oracle.data(0)
 X, Y, NAMES, N = DATA.X, DATA.y, DATA.names, DATA.y.size
 NAN, INFINITE = X.copy(), X.copy()
@@ -100,14 +84,10 @@ def test_what_cannot_be_predicted(kind):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (negative, r"must be positive semi-definite, got the eigenvalue -\d"),
-        (lopsided, r"must be symmetric, got .* \(k \+ k\.T\) / 2 is symmetric"),
-        (broken, r"the values of a kernel function must be finite, got nan"),
-        (short, r"the matrix of a kernel function must have shape \((\d+), \1\), got"),
         ("quantum", r"kernel must be one of linear, poly, rbf, wd, .*, got 'quantum'"),
         ("rbf:wide", r"kernel must be rbf:GAMMA with numbers, got 'rbf:wide'"),
-        (5, r"kernel must be a name, a kernel or a function k\(X, Z\), got 5"),
-        (None, r"kernel must be a name, a kernel or a function k\(X, Z\), got None"),
+        (5, r"kernel must be a name \(linear, .*\) or one of seqmtl.kernels, got 5"),
+        (None, r"kernel must be a name \(linear, .*\) or one of seqmtl.kernels, got None"),
     ],
 )
 def test_kernels_that_are_none(kind, kernel, message):
@@ -115,23 +95,16 @@ def test_kernels_that_are_none(kind, kernel, message):
         kind(kernel).fit(X, Y, NAMES)
 
 
-GIVEN = MultiTaskKernelSVC("precomputed")
-ROWS = ParetoMKLClassifier([Precomputed(np.eye(10))])
-
-
 @pytest.mark.parametrize(
-    ("model", "matrix", "message"),
+    ("matrix", "message"),
     [
-        (GIVEN, 1 - np.eye(N), "must be positive semi-definite, got the eigenvalue -1"),
-        (GIVEN, np.tri(N), "matrix must be symmetric, got"),
-        (GIVEN, X, r"X must be a square kernel matrix .* got \(42, 2\)"),
-        (GIVEN, np.full((N, N), np.nan), "Input X contains NaN"),
-        (ROWS, np.arange(N)[:, None], "X must be row numbers from 0 to 9, got 10"),
+        (1 - np.eye(N), "must be positive semi-definite, got the eigenvalue -1"),
+        (np.eye(10), "X must be row numbers from 0 to 9, got 10"),
     ],
 )
-def test_matrices_that_are_no_kernels(model, matrix, message):
+def test_matrices_that_are_no_kernels(matrix, message):
     with pytest.raises(ValueError, match=message):
-        model.fit(matrix, Y, NAMES)
+        MultiTaskKernelSVC(Precomputed(matrix)).fit(np.arange(N)[:, None], Y, NAMES)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
@@ -214,7 +187,7 @@ def test_sequences_that_do_not_fit(kind, kernel, texts, y, message):
         model.fit(texts, y)
 
 
-def test_matrices_that_do_not_fit_into_memory(data, monkeypatch, caplog):
+def test_matrices_that_do_not_fit_into_memory(data, monkeypatch):
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
     for kind in ALL:
         with pytest.raises(
@@ -222,8 +195,6 @@ def test_matrices_that_do_not_fit_into_memory(data, monkeypatch, caplog):
         ):
             kind().fit(data.X, data.y, data.names)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8 * (3 * 596 + 2 * 256))
-    caplog.clear()
     ParetoMKLClassifier().fit(data.X, data.y, data.names)  # three tasks of 12, 14 and 16
-    assert not caplog.records
-    ParetoMKLClassifier(["rbf"] * 4).fit(data.X, data.y, data.names)
-    assert "only those of support vectors are kept" in caplog.text
+    with pytest.raises(MemoryLimitError, match="train on fewer examples"):
+        ParetoMKLClassifier(["rbf"] * 4).fit(data.X, data.y, data.names)

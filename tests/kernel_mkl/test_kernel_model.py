@@ -58,7 +58,7 @@ def assert_same(model, X, tasks, tmp_path):
     assert again.tasks == model.tasks_
     assert again.classes == tuple(model.classes_.tolist())
     assert again.training == json.loads(json.dumps(model.model_.training))
-    assert again.kernels == model.kernels_ or model.kernel == "precomputed"
+    assert again.kernels == model.kernels_
     again.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
     assert b"pickle" not in (tmp_path / "model").read_bytes()
@@ -75,10 +75,6 @@ TWO = [Precomputed(np.diag(np.arange(1.0, 43))), Precomputed(np.eye(42))]
         (KernelMKLClassifier(TEXTS, tol=0.01), windows),
         (ParetoMKLClassifier(TWO), lambda: (np.arange(42)[:, None], *numbers()[1:])),
         (MultiTaskKernelSVC("poly"), lambda: (numbers()[0], numbers()[1] > 0, numbers()[2])),
-        (
-            MultiTaskKernelSVC("precomputed"),
-            lambda: (numbers()[0] @ numbers()[0].T, *numbers()[1:]),
-        ),
         (MultiTaskKernelSVC("mismatch:3:1"), lambda: (texts()[0], [*"ab"] * 18, texts()[2])),
         (MultiTaskKernelSVC(SpectrumKernel(3)), windows),
     ],
@@ -152,21 +148,6 @@ def test_scores_are_computed_part_by_part(monkeypatch):
 
 
 # -- files that are refused -----------------------------------------------------------------
-
-
-def linear(X, Z):
-    return X @ Z.T
-
-
-def test_a_python_function_is_not_written(tmp_path):
-    X, y, names = numbers()
-    for model in (MultiTaskKernelSVC(linear), ParetoMKLClassifier([linear, "rbf"])):
-        model.fit(X, y, names)
-        with pytest.raises(
-            ValueError, match=r"must be one of seqmtl\.kernels, got the Python function"
-        ):
-            model.model_.save(tmp_path / "model")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 
 from seqmtl.kernels import (
     RBF,
-    Function,
     GappedKmerKernel,
     Linear,
     MismatchKernel,
@@ -42,10 +41,6 @@ M = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 0.0], [0.5, 0.0, 1.0]])
 tables = st.integers(1, 4).flatmap(
     lambda d: arrays(float, st.tuples(st.integers(1, 6), st.just(d)), elements=st.floats(-3, 3))
 )
-
-
-def _dot(X, Z):
-    return np.asarray(X) @ np.asarray(Z).T
 
 
 @pytest.mark.parametrize(("kernel", "formula"), FORMULAS)
@@ -90,7 +85,6 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
         (lambda: RBF(np.nan), "gamma must be a finite number above 0, got nan"),
         (lambda: RBF(None), "gamma must be a finite number above 0, got None"),
         (lambda: RBF("auto"), "gamma must be a finite number above 0 or 'scale', got 'auto'"),
-        (lambda: Function(3), "function must be callable, got 3"),
         (lambda: Precomputed([[1.0, 2.0]]), r"matrix must be a square matrix, got shape \(1, 2\)"),
         (lambda: Precomputed([[np.inf]]), "matrix must be finite, got inf for examples 0 and 0"),
         (lambda: Precomputed([[1, 2], [3, 1]]), "matrix must be symmetric, got 2.0 for examples 0"),
@@ -159,24 +153,6 @@ def test_precomputed_is_compared_by_its_matrix():
         hash(kernel)
 
 
-def test_a_function_gets_the_examples_as_they_are():
-    kernel = Function(lambda X, Z: [[min(len(x), len(z)) for z in Z] for x in X])
-    assert_array_equal(kernel(["a", "bcd"], ["ef"]), [[1.0], [2.0]])
-    assert_array_equal(kernel(["a", "bcd"]), [[1.0, 1.0], [1.0, 3.0]])
-    assert_array_equal(kernel.diagonal(["a", "bcd"]), [1.0, 3.0])
-    assert kernel.diagonal([]).shape == (0,)
-    assert_array_equal(Function(_dot)(M, M[:1]), M @ M[:1].T)
-
-
-def test_what_a_function_returns_is_checked():
-    with pytest.raises(ValueError, match=r"must have shape \(2, 1\), got \(1, 2\)"):
-        Function(lambda X, Z: np.ones((len(Z), len(X))))([1, 2], [3])
-    with pytest.raises(ValueError, match="must be finite, got nan for examples 0 and 1"):
-        Function(lambda X, Z: [[0.0, np.nan]])([1], [2, 3])
-    with pytest.raises(ValueError, match="kernel of a saved model must be one of seqmtl"):
-        Function(_dot).to_dict()
-
-
 @pytest.mark.parametrize(
     "kernel",
     [*(kernel for kernel, _ in FORMULAS), RBF("scale"), Polynomial(np.int64(2)), Precomputed(M)],
@@ -205,7 +181,6 @@ def test_description_round_trip(kernel):
         ("gapped:8:5", GappedKmerKernel(8, 5)),
         ("gapped:protein", GappedKmerKernel(alphabet="protein")),
         (RBF(2.0), RBF(2.0)),
-        (_dot, Function(_dot)),
     ],
 )
 def test_what_users_write(spec, kernel):
@@ -214,7 +189,7 @@ def test_what_users_write(spec, kernel):
 
 @pytest.mark.parametrize("spec", [RBF, 3, None])
 def test_other_types_are_refused(spec):
-    with pytest.raises(TypeError, match=r"kernel must be a name, a kernel or a function k\(X, Z\)"):
+    with pytest.raises(TypeError, match=r"kernel must be a name \(linear, .* or one of seqmtl"):
         make_kernel(spec)
 
 

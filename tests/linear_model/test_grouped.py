@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.adaptation import adapt
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
@@ -20,7 +21,7 @@ from seqmtl.linear_model.training_summary import (
     tasks_text,
 )
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows, rewritten
@@ -39,7 +40,7 @@ def _windows(n=720):
 
 def _train(features, kernel, n=720, **settings):
     examples, settings = Examples.of(_windows(n)), Settings(**settings)
-    return train(examples, features=features, task_kernel=kernel, settings=settings)[0]
+    return fit(examples, features=features, task_kernel=kernel, settings=settings)[0]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
     space = SearchSpace.of_sharing(examples.data.task_names, relation, (1.0, 3.0))
     precise = {"tol": 1e-6, "dtype": "float64"}
     features = PositionalKmers("wd:2")
-    model, _ = train(examples, space, features=features, settings=Settings(**precise))
+    model, _ = train_with_few(examples, space, features=features, settings=Settings(**precise))
     assert isinstance(model.W, TaskWeights)
     chosen, C = model.training["selection"]["tasks"], model.training["settings"]["C"]
     plain = _train(features, TaskKernel(model.kernel.names, model.kernel.matrix), C=C, **precise)

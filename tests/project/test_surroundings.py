@@ -45,7 +45,7 @@ _CHANGES = """
     "code",
     [
         "import seqmtl; [getattr(seqmtl, name) for name in seqmtl.__all__]",
-        "from seqmtl.training.fit import train",
+        "from seqmtl.training.fit import fit",
         "from seqmtl.kernels import make_kernel; make_kernel('rbf').resolve([[0.0]])([[1.0]])",
         "from seqmtl.commands.main import main; main(['info', 'none'])",
         "from seqmtl import MultiTaskSVC; MultiTaskSVC().fit([[0.0], [1.0]], [0, 1])",

@@ -84,11 +84,3 @@ def test_calibration_searches_and_scorers_know_the_tasks():
     assert search.fit(array, y).best_score_ > 0.9
     best = search.best_estimator_
     assert TaskScorer()(best, array, y) == TaskScorer()(best, X, y, tasks)
-
-
-def test_precomputed_kernels_are_cut_in_both_directions():
-    X, y, tasks = _numbers(45)
-    H = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    found = cross_val_predict(MultiTaskKernelSVC("precomputed"), TaskArray(H, tasks), y, cv=3)
-    expected = cross_val_predict(MultiTaskKernelSVC(gamma=1.0), TaskArray(X, tasks), y, cv=3)
-    assert_array_equal(found, expected)

@@ -15,7 +15,7 @@ from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.checkpoint import Checkpoint
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import assert_same_optimum, motif_windows, rewritten
 
@@ -44,7 +44,7 @@ def _checkpoint(path, windows, problem=ONE_KERNEL, choices=None, **changes):
     return Checkpoint(str(path), windows, **(problem | changes), choices=choices)
 
 
-def _interrupt(windows, path, problem, after, train=train, **options):
+def _interrupt(windows, path, problem, after, train=fit, **options):
     """Train until Ctrl-C is pressed after some epochs; return what was saved last."""
     checkpoint, saved = _checkpoint(path, windows, problem), []
 
@@ -63,7 +63,7 @@ def _interrupt(windows, path, problem, after, train=train, **options):
 @pytest.fixture(scope="module")
 def whole(windows):
     """The models and solutions of uninterrupted runs."""
-    return [train(Examples.of(windows), **problem) for problem in PROBLEMS]
+    return [fit(Examples.of(windows), **problem) for problem in PROBLEMS]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_a_resumed_run_ends_at_the_same_gap_in_fewer_epochs(windows, whole, tmp_
     start = _checkpoint(path, windows, problem).load()
     assert_array_equal(start.alpha, saved.alpha)
     assert_array_equal(start.theta, saved.theta)
-    again, resumed = train(Examples.of(windows), start=start, **problem)
+    again, resumed = fit(Examples.of(windows), start=start, **problem)
     norm = problem["settings"].norm
     assert_same_optimum(windows, again, model, TOL, norm=norm)
     assert resumed.n_epochs < solution.n_epochs
@@ -180,7 +180,7 @@ def test_a_damaged_checkpoint_is_refused(windows, path):
     path.write_bytes(raw)
     with pytest.raises(ModelFileError, match="checksum does not match"):
         _checkpoint(path, windows).load()
-    train(Examples.of(windows[:200]))[0].save(path)
+    fit(Examples.of(windows[:200]))[0].save(path)
     with pytest.raises(ModelFileError, match="is not a checkpoint"):
         _checkpoint(path, windows).load()
 

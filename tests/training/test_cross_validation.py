@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.stats import norm
 
 from seqmtl.core import gram
 from seqmtl.core.losses import LOSSES
@@ -16,7 +17,7 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation
-from seqmtl.training.cross_validation import CrossValidation, draw_folds, hold_out
+from seqmtl.training.cross_validation import CrossValidation, draw_folds
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import solve_examples
 from seqmtl.training.task_kernels import kernel_for_solver
@@ -86,13 +87,24 @@ def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     assert_allclose(found, expected, atol=1e-2)  # single precision
 
 
-def test_a_hold_out_is_training_on_the_rest(monkeypatch):
-    monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-8)
-    train, test = _examples(60), _examples(30, seed=1)
-    options, kernel = Settings(tol=1e-8, dtype="float64"), TaskKernel(train.names, K)
-    for C in (0.3, 3.0):
-        found = hold_out(train, test, Numeric(), options, kernel, C)
-        assert_allclose(found, _expected(train, test, C, "hinge"), atol=1e-3)
+def test_targets_are_those_of_kernel_ridge_regression_without_each_fold(monkeypatch):
+    """Squared loss: (H + I / (2 C)) alpha = z; residuals as normally distributed."""
+    monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-9)
+    examples, C, n = _examples(30), 0.3, 30
+    examples = replace(examples, y=5.0 + examples.data[:, 0] + 0.3 * np.sin(np.arange(n)))
+    settings = Settings(kind="regression", loss="squared_epsilon_insensitive", seed=5)
+    validation = CrossValidation(examples, Numeric(), settings)
+    X, z, ids = (part[validation.rows] for part in (examples.data, examples.y, examples.ids))
+    H, rng, expected = multitask_kernel(X, ids, K, 1.0), np.random.default_rng(5), np.zeros(n)
+    for _ in range(4):
+        folds, residuals = draw_folds(np.ones(n), ids, np.arange(n), rng), np.zeros(n)
+        for fold in range(5):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            block = H[np.ix_(train, train)] + np.eye(train.size) / (2 * C)
+            scores = H[np.ix_(test, train)] @ np.linalg.solve(block, z[train])
+            residuals[test] = scores - z[test]
+        expected += norm(scale=np.sqrt((residuals**2).mean())).logpdf(residuals) / 4
+    assert_allclose(validation.fit(K, C).log_likelihoods, expected, atol=1e-3)
 
 
 def test_copies_count_as_weights():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -20,7 +21,7 @@ from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation, selection
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.parts import score_part
 from seqmtl.training.selection import SearchSpace
@@ -73,9 +74,8 @@ def shuffled(task, jobs):
 def train_stored(store, *, max_active=1000, score_parts=score_parts, memory=4 * GIB, **options):
     """Train on a store with room for fewer windows than it has."""
     examples = Examples(store, store.labels, store.task_ids, store.task_names)
-    return train(
-        examples, disk=OutOfCoreTrainer(memory, score_parts, max_active=max_active), **options
-    )
+    trainer = OutOfCoreTrainer(memory, score_parts, max_active=max_active)
+    return train_with_few(examples, trainer=trainer, **options)
 
 
 def assert_alike(windows, *models):
@@ -118,7 +118,7 @@ def test_the_optimum_is_that_of_training_in_memory(windows, store):
         options = {"features": features, "settings": settings}
         max_active = 0 if loss == "squared_hinge" else 1400  # all are its support vectors
         model, solution = train_stored(store, max_active=max_active, **options)
-        expected, whole = train(Examples.of(windows.with_tasks(windows.tasks)), **options)
+        expected, whole = fit(Examples.of(windows.with_tasks(windows.tasks)), **options)
         assert solution.converged
         assert whole.converged
         assert solution.primal == pytest.approx(whole.primal, rel=2e-5)
@@ -127,7 +127,6 @@ def test_the_optimum_is_that_of_training_in_memory(windows, store):
         scores = model.decision_function(windows)
         np.testing.assert_allclose(scores, expected.decision_function(windows), atol=0.02)
         np.testing.assert_allclose(model.calibration, expected.calibration, rtol=0.1, atol=0.1)
-        assert model.site == expected.site
         told = model.training["history"]
         assert told[-1]["gap"] <= 1e-5
         assert all(entry["n_active"] < N for entry in told) == (loss != "squared_hinge")
@@ -177,7 +176,7 @@ def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatc
     for module in (cross_validation, selection):
         monkeypatch.setattr(module, "MAX_GRAM_EXAMPLES", 400)
     space = SearchSpace.of_sharing(store.task_names)
-    expected, _ = train(Examples.of(windows.with_tasks(windows.tasks)), task_kernel=space)
+    expected, _ = train_with_few(Examples.of(windows.with_tasks(windows.tasks)), space)
     model, _ = train_stored(store, max_active=0, task_kernel=space)
     assert model.training["selection"] == expected.training["selection"]
     assert_alike(windows, model, expected)
@@ -262,7 +261,7 @@ def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
     many, options = twenty_organisms(windows)
     store = store_windows([many], str(tmp_path / "s"))
     model, solution = train_stored(store, **options)
-    expected, whole = train(Examples.of(many), **options)
+    expected, whole = fit(Examples.of(many), **options)
     assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
     assert_alike(many, model, expected)
 

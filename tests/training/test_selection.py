@@ -8,17 +8,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import selection, site_detection
 from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve_examples
-from seqmtl.training.task_kernels import kernel_for_solver
 from tests.linear_model.cases import motif_windows
 
 NAMES = ("ape", "fly", "man")
@@ -36,15 +35,16 @@ def _examples(n, directions, noise=1.0):
     return Examples(X, y, ids, NAMES)
 
 
-def _select(examples, space=None, features=None, **options):
+def _select(examples, space=None, candidates=None, settings=None, **options):
     space = space or SearchSpace.of_sharing(NAMES)
-    plan = select(examples, space, [features or Numeric()], Settings(), **options)
-    return plan._replace(report=plan.report["selection"])
+    candidates, settings = candidates or [Numeric()], settings or Settings()
+    chosen = select(examples, space, candidates, settings, **options)
+    return chosen._replace(report=chosen.report["selection"])
 
 
 def _shared(chosen):
     """What pairs of tasks have in common, in the order of the upper triangle."""
-    K = chosen.kernel.matrix
+    K = chosen.task_kernel.matrix
     own = np.sqrt(np.diagonal(K))
     return (K / np.outer(own, own))[np.triu_indices(len(K), 1)]
 
@@ -80,7 +80,7 @@ class TestTrust:
         parts = chosen.report["relations"]
         assert parts["pairs"] > 0.9
         assert sum(parts.values()) == pytest.approx(1.0)
-        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+        assert chosen.task_kernel.matrix[0, 2] > 5 * abs(chosen.task_kernel.matrix[0, 1])
 
     def test_several_kernels_of_all_tasks_are_alternatives(self):
         """Sheldon 2008, section 3: the a of eq. 5 is chosen by held-out labels."""
@@ -95,7 +95,7 @@ class TestTrust:
         assert [*costs.relations] == ["graphical, a=0.01", "graphical, a=100"]
         chosen = _select(_examples(360, ODD), costs)
         assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
-        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+        assert chosen.task_kernel.matrix[0, 2] > 5 * abs(chosen.task_kernel.matrix[0, 1])
         clades = TaskKernel.hierarchical("((ape,man),fly);")
         relation = SearchSpace.of_sharing(NAMES, clades).relations[clades.source]
         assert_allclose(relation.nodes.matrices(), [relation.matrix])
@@ -119,14 +119,14 @@ class TestKernel:
                     R += np.sqrt((1 - trees[s]) * (1 - trees[t]))
                     shared = 1.0 if s == t else min(tasks[a]["trust"], tasks[b]["trust"]) * R
                     scale = np.sqrt(tasks[a]["C"] * tasks[b]["C"]) / found.settings.C
-                    assert found.kernel.matrix[s, t] == pytest.approx(scale * shared)
+                    assert found.task_kernel.matrix[s, t] == pytest.approx(scale * shared)
             costs = [tasks[name]["C"] for name in NAMES]
             assert found.settings.C == pytest.approx(np.prod(costs) ** (1 / 3))
-            assert np.linalg.eigvalsh(found.kernel.matrix).min() > -1e-12
+            assert np.linalg.eigvalsh(found.task_kernel.matrix).min() > -1e-12
 
     def test_tasks_without_data_stay_related(self):
         more = TaskKernel((*NAMES, "bee"), np.eye(4) * 0.5 + 0.5, "four")
-        kernel = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, more)).kernel
+        kernel = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, more)).task_kernel
         assert kernel.names == (*NAMES, "bee")
         assert (kernel.matrix[3, :3] > 0.1).all()
         assert np.linalg.eigvalsh(kernel.matrix).min() > -1e-12
@@ -134,10 +134,10 @@ class TestKernel:
     def test_what_is_fixed_stays(self):
         one_cost = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, TREE, (2.5,)))
         assert one_cost.settings.C == pytest.approx(2.5)
-        assert_allclose(np.diagonal(one_cost.kernel.matrix), 1.0)
+        assert_allclose(np.diagonal(one_cost.task_kernel.matrix), 1.0)
         one_kernel = _select(_examples(90, ALIKE), SearchSpace.of_cost(TREE, (2.0,)))
-        assert_allclose(one_kernel.kernel.matrix, TREE.matrix)
-        assert one_kernel.kernel.source == "by hand"
+        assert_allclose(one_kernel.task_kernel.matrix, TREE.matrix)
+        assert one_kernel.task_kernel.source == "by hand"
 
 
 class TestCost:
@@ -147,7 +147,7 @@ class TestCost:
         examples = Examples(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
         chosen = _select(examples, SearchSpace.of_sharing(("ape",)))
         assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
-        assert_allclose(chosen.kernel.matrix, 1.0)
+        assert_allclose(chosen.task_kernel.matrix, 1.0)
 
     def test_it_follows_the_noise(self):
         """Of noise much is worth less than little, so large costs lose."""
@@ -181,10 +181,9 @@ def test_a_task_of_too_few_labels_follows_the_others(caplog):
 
 @dataclass(frozen=True)
 class _Columns(Numeric):
-    """Some columns of a matrix, with other columns as variants."""
+    """Some columns of a matrix."""
 
     columns: tuple[int, ...] = (0,)
-    others: tuple[tuple[int, ...], ...] = ()
 
     def bind(self, data):
         return Numeric().bind(np.ascontiguousarray(data[:, list(self.columns)]))
@@ -192,31 +191,33 @@ class _Columns(Numeric):
     def to_dict(self, length):
         return {"kind": "columns", "columns": self.columns}
 
-    def reweighted(self):
-        return [replace(self, columns=columns) for columns in (self.columns, *self.others)]
 
-
-class TestVariants:
+class TestFeatures:
     @pytest.mark.parametrize(
-        ("given", "others", "expected"),
-        [((3,), ((4,), (0, 1)), (0, 1)), ((0, 3), ((0, 4),), (0, 3))],
-        ids=["a clearly better one is taken", "else the given one stays"],
+        ("candidates", "expected"),
+        [
+            (((3,), (4,), (0, 1)), (0, 1)),  # one that is clearly better
+            (((3,), (0, 1), (0, 1, 3)), (0, 1)),  # the first of those that are not clearly worse
+            (((0, 3), (0, 4)), (0, 3)),
+        ],
     )
-    def test_a_better_one(self, given, others, expected):
-        chosen = _select(_examples(90, ALIKE), features=_Columns(given, others))
+    def test_the_first_that_is_not_clearly_worse_than_the_best(self, candidates, expected):
+        chosen = _select(_examples(240, ALIKE), candidates=[*map(_Columns, candidates)])
         assert chosen.features.columns == expected
-        told = [entry["chosen"] for entry in chosen.report["variants"]]
-        assert told == [columns == expected for columns in (given, *others)]
+        told = [entry["chosen"] for entry in chosen.report["features"]]
+        assert told == [columns == expected for columns in candidates]
+        values = [entry["log_likelihood"] for entry in chosen.report["features"]]
+        assert max(values) - values[told.index(True)] < 10
 
-    def test_examples_that_only_some_variants_tell_apart(self):
+    def test_examples_that_only_some_features_tell_apart(self):
         """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
-        examples = _examples(90, ALIKE)
+        examples = _examples(240, ALIKE)
         X = examples.data.copy()
         X[:, 0] = np.round(X[:, 0])
-        features = _Columns((0,), ((1,), (0, 1)))
-        chosen = _select(replace(examples, data=X), features=features)
-        assert chosen.features.columns == (0, 1)
-        assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
+        candidates = [_Columns(columns) for columns in ((1,), (0,), (0, 1))]
+        chosen = _select(replace(examples, data=X), candidates=candidates)
+        assert chosen.features.columns[0] == 0
+        assert len({entry["log_likelihood"] for entry in chosen.report["features"]}) == 3
 
 
 class TestKinds:
@@ -239,7 +240,7 @@ class TestKinds:
     @staticmethod
     def _model(windows):
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        return train(examples, SearchSpace.of_sharing(("one",)))[0]
+        return train_with_few(examples, SearchSpace.of_sharing(("one",)))[0]
 
     def _chosen(self, place, **options):
         return self._model(self._windows(place, **options))
@@ -288,45 +289,55 @@ class TestKinds:
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
         features = WeightedDegree(3)
-        model, _ = train(examples, SearchSpace.of_sharing(("one",)), features=features)
+        model, _ = train_with_few(examples, SearchSpace.of_sharing(("one",)), features=features)
         assert str(model.features) == "wd:3"
-
-    @pytest.mark.parametrize("order", [((0, 1), (0, 1, 3)), ((0, 1, 3), (0, 1))])
-    def test_the_first_of_the_kinds_that_are_not_clearly_worse_than_the_best(self, order):
-        kinds = [_Columns(columns) for columns in ((3,), *order)]
-        plan = select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES), kinds, Settings())
-        assert plan.features.columns == order[0]
 
     def test_kinds_are_counted_with_the_other_candidates(self):
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
         seen = []
         cache = LikelihoodCache(on_score=lambda name, k, n: seen.append((k, n)))
-        train(examples, SearchSpace.of_sharing(("one",)), likelihoods=cache)
+        train_with_few(examples, SearchSpace.of_sharing(("one",)), likelihoods=cache)
         assert [k for k, _ in seen] == [*range(1, len(seen) + 1)]
         assert seen[-1] == (len(seen), len(seen))
 
 
-class TestMoreThanAFewThousand:
-    @pytest.fixture(autouse=True)
-    def small(self, monkeypatch):
-        monkeypatch.setattr(selection, "MAX_GRAM_EXAMPLES", 60)
-        monkeypatch.setattr(selection, "_AT_SIZE", 600)
+class TestTargets:
+    """Regression: the likelihood of residuals takes the place of that of labels."""
 
-    @pytest.mark.parametrize("costs", [(1.0,), (0.1, 0.3)])
-    def test_the_model_begins_close_to_its_optimum(self, costs):
-        """Dual variables of the selection, whatever C was chosen."""
-        examples = _examples(900, ALIKE, noise=0.7)
-        plan = _select(examples, replace(SearchSpace.of_sharing(NAMES), costs=costs))
-        assert plan.settings.C < 0.5 or costs == (1.0,)
-        settings = replace(plan.settings, tol=1e-6, dtype="float64")
-        rows, kernel = Numeric().bind(examples.data), kernel_for_solver(plan.kernel, 3, 1)
-        cold = solve_examples(rows, examples, kernel, settings)
-        warm = solve_examples(rows, examples, kernel, settings, start=plan.start)
-        assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
-        at_zero = settings.costs(examples).sum()  # all margins are 0
-        # it is that of 540 of the 900 examples
-        assert warm.history[0].primal - cold.primal < 0.3 * (at_zero - cold.primal)
+    @staticmethod
+    def _data(n, directions, noise):
+        rng = np.random.default_rng(1)
+        X, ids = rng.normal(size=(n, 60)), np.arange(n) % 3
+        y = (X * np.array(directions)[ids]).sum(axis=1) + noise * rng.normal(size=n)
+        return Examples(X, y, ids, NAMES)
+
+    def _chosen(self, directions, noise=0.3, candidates=None):
+        loss = {"kind": "regression", "loss": "squared_epsilon_insensitive"}
+        space = SearchSpace.of_sharing(NAMES, None, (0.001, 0.1, 10.0))
+        return _select(self._data(300, directions, noise), space, candidates, Settings(**loss))
+
+    def test_trust_is_high_where_tasks_are_alike_and_low_where_they_are_not(self):
+        assert (_trust(self._chosen(ALIKE)) > 0.45).all()
+        assert (_trust(self._chosen(APART)) < 0.2).all()
+
+    def test_costs_follow_the_noise(self):
+        assert self._chosen(ALIKE, noise=10.0).settings.C < 0.01 < self._chosen(ALIKE).settings.C
+
+    def test_features_that_tell_most(self):
+        candidates = [_Columns((3,)), _Columns((0, 1))]
+        assert self._chosen(ALIKE, candidates=candidates).features.columns == (0, 1)
+
+
+def test_many_tasks_are_judged_on_some():
+    """2,000 tasks of 6 examples have no room for two of each class among 4,000."""
+    rng = np.random.default_rng(0)
+    y, ids = np.where(np.arange(12_000) % 2, 1.0, -1.0), np.arange(12_000) // 6
+    examples = Examples(rng.normal(size=(12_000, 2)), y, ids, tuple(map(str, range(2000))))
+    sample = examples.take(examples.sample(4000, np.random.default_rng(0)))
+    assert sample.y.size <= 4000
+    sizes, positive = sample.counts()
+    assert set(zip(sizes.tolist(), positive.tolist(), strict=True)) == {(0, 0), (4, 2)}
 
 
 def test_what_is_known_is_not_found_again():
@@ -337,7 +348,7 @@ def test_what_is_known_is_not_found_again():
     half = dict(list(known.items())[: len(known) // 2])
     second = _select(examples, likelihoods=LikelihoodCache(half, lambda *its: again.append(its)))
     assert again == seen[len(known) // 2 :]
-    assert first.kernel == second.kernel
+    assert first.task_kernel == second.task_kernel
     assert first.report == second.report
 
 
@@ -345,7 +356,7 @@ class TestTraining:
     def test_it_is_the_estimator(self):
         windows, features = motif_windows(120, NAMES), WeightedDegree(2)
         space = SearchSpace.of_sharing(NAMES, TREE)
-        model, solution = train(Examples.of(windows), task_kernel=space, features=features)
+        model, solution = train_with_few(Examples.of(windows), task_kernel=space, features=features)
         assert solution.converged
         svc = MultiTaskClassifierCV(features, TREE).fit(windows)
         assert_array_equal(svc.model_.W, model.W)
@@ -357,7 +368,7 @@ class TestTraining:
         windows, clades = motif_windows(120, NAMES), TaskKernel.hierarchical("((ape,man),fly);")
         clades, features = clades.restrict(NAMES), WeightedDegree(2)
         models = {
-            costs: train(
+            costs: train_with_few(
                 Examples.of(windows),
                 task_kernel=SearchSpace.of_cost(clades, costs),
                 features=features,
@@ -377,4 +388,4 @@ def test_bad_input():
         MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])
     y, ids = np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2])
     with pytest.raises(ValueError, match="task 'fly' has 0 positive and 1 negative"):
-        train(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())
+        fit(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())

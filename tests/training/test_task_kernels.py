@@ -17,7 +17,7 @@ from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.settings import Settings
 from seqmtl.training.task_kernels import (
     distinct_kernels,
@@ -191,7 +191,7 @@ def trained():
     """Return windows, a model of three views with the relative bee, and its solution."""
     windows = _windows()
     tree = TaskKernel.hierarchical(TREE, ["ape", "man", "fly", "bee"])
-    return windows, *train(Examples.of(windows), features=VIEWS, task_kernel=tree, settings=TIGHT)
+    return windows, *fit(Examples.of(windows), features=VIEWS, task_kernel=tree, settings=TIGHT)
 
 
 class TestSeveralViews:

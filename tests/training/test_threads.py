@@ -11,9 +11,10 @@ import pytest
 
 from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree, _threads, use_threads
 from seqmtl._threads import ahead, each_part, in_order, n_threads, stop_if_over, usable_cores
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import LikelihoodCache
-from seqmtl.training.fit import train
+from seqmtl.training.fit import fit
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows
@@ -39,7 +40,7 @@ FEATURES = {
 @pytest.mark.parametrize("features", FEATURES)
 def test_training_is_the_same_with_any_number(windows, features):
     def trained():
-        model, solution = train(
+        model, solution = fit(
             Examples.of(windows), features=FEATURES[features], settings=Settings(tol=1e-5)
         )
         return np.asarray(solution.W), solution.alpha, model.decision_function(windows)
@@ -57,7 +58,7 @@ def test_selection_is_the_same_with_any_number(windows):
     models = {}
     for threads in told:
         with use_threads(threads):
-            models[threads], _ = train(
+            models[threads], _ = train_with_few(
                 Examples.of(windows),
                 task_kernel=space,
                 likelihoods=LikelihoodCache(

@@ -1,6 +1,6 @@
 """Compiled loops of minimax learning: projection of the dual variables.
 
-Symbols follow :mod:`seqmtl.kernel_mkl.minimax`. For a fixed tau_t the alpha nearest to r is
+Symbols follow `_minimax.py`. For a fixed tau_t the alpha nearest to r is
 min(max(r_i, 0), c_i tau_t), so only tau is unknown. With
 
     S_t(tau_t) = sum over i in t of c_i max(0, r_i - c_i tau_t),

@@ -40,14 +40,13 @@ Boyd et al. (2011), Distributed optimization by ADMM, 3.1.1, 3.4.1 and 3.4.3.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from _minimax_loops import project
 from numpy.typing import NDArray
 
-from seqmtl.core.dcd import Progress, Solution
 from seqmtl.core.norms import norm_of
 
 # Measured on 72 problems of three tasks: both regularisers, p of 1, 2 and infinity, C of 1 to 1e4.
@@ -99,62 +98,73 @@ class TraceRegularizer:
         return 0.5 * float(np.linalg.norm(V, 2)) ** 2
 
 
-def solve(  # noqa: PLR0913
-    X: NDArray[np.float64],
-    y: NDArray[np.float64],
-    tasks: NDArray[Any],
-    share: NDArray[np.float64],
-    regularizer: KernelRegularizer | TraceRegularizer,
-    *,
-    C: float = 1.0,
-    norm: float = np.inf,
-    tol: float = 1e-3,
-    max_epochs: int = 10_000,
-) -> tuple[Solution, NDArray[np.float64]]:
-    """Solve the problem of this module.
+@dataclass
+class MinimaxClassifier:
+    """Linear classifier of several tasks that minimises the loss of the worst one.
 
-    Parameters
+    Attributes
     ----------
-    X : ndarray of float64, shape (n, d)
-        Examples, including the constant feature if there is an intercept.
-    y : ndarray of float64, shape (n,)
-        Labels, -1 or +1.
-    tasks : ndarray of int, shape (n,)
-        Task of each example; every task occurs.
-    share : ndarray of float64, shape (n,)
-        Share of each example in the mean loss of its task, 1 / n_t with equal weights.
-    regularizer : KernelRegularizer or TraceRegularizer
-        R.
+    regularizer : {"trace", "mean"}
+        "trace": R(W) = 1/2 ||W||_tr^2; "mean": w_t = w_0 + v_t with
+        R(W) = 1/2 ||w_0||^2 / share + 1/2 sum_t ||v_t||^2 / (1 - share).
     C : float
-        Cost of the losses.
+        Cost of the mean losses.
+    share : float
+        Share that tasks have in common, in (0, 1]; only for "mean".
     norm : float
-        p of the norm over task losses, 1 to infinity.
+        p.
     tol : float
         Relative duality gap at which training stops.
     max_epochs : int
-        Maximum number of epochs; an epoch is one step over all variables.
-
-    Returns
-    -------
-    solution : Solution
-        W of shape (d, T), which includes intercepts (`bias` is empty).
-    tau : ndarray of float64, shape (T,)
-        Weights of the tasks.
+        Maximum number of steps over all variables.
+    W, alpha, tau : ndarray
+        After `fit`: weights, whose last row are the intercepts, shape (d + 1, T); dual variables,
+        shape (n,); weights of the tasks, shape (T,).
+    objective, gap : float
+        After `fit`.
     """
-    order = np.argsort(tasks, kind="stable")
-    starts = np.searchsorted(tasks[order], np.arange(int(tasks.max()) + 2))
-    h = np.sqrt(share[order])
-    A = X[order] * (h * y[order])[:, None]
-    basis = None
-    if A.shape[1] > A.shape[0]:  # every w_t is a sum of examples: their coordinates are enough
-        basis, R = np.linalg.qr(A.T)
-        A = np.ascontiguousarray(R.T)
-    solution, tau = _ADMM(A, starts, h, C, regularizer, norm).solve(tol, max_epochs)
-    if basis is not None:
-        solution.W = basis @ solution.W
-    solution.alpha[order] = solution.alpha.copy()
-    solution.margins = y * np.einsum("ij,ji->i", X, solution.W[:, tasks])
-    return solution, tau
+
+    regularizer: str = "trace"
+    C: float = 100.0
+    share: float = 0.5
+    norm: float = np.inf
+    tol: float = 1e-3
+    max_epochs: int = 10_000
+
+    def fit(self, X: Any, y: Any, tasks: Any) -> MinimaxClassifier:
+        """Train on examples X, shape (n, d), of two classes."""
+        self.classes, numbers = np.unique(y, return_inverse=True)
+        self.tasks, ids, sizes = np.unique(tasks, return_inverse=True, return_counts=True)
+        K = self.share + (1.0 - self.share) * np.eye(len(self.tasks))
+        regularizer = TraceRegularizer() if self.regularizer == "trace" else KernelRegularizer(K)
+        order = np.argsort(ids, kind="stable")
+        starts = np.append(0, np.cumsum(sizes))
+        h = np.sqrt(1.0 / sizes[ids][order])
+        A = _with_constant(X)[order] * (h * (2.0 * numbers - 1.0)[order])[:, None]
+        basis = None
+        if A.shape[1] > A.shape[0]:  # every w_t is a sum of examples: their coordinates are enough
+            basis, R = np.linalg.qr(A.T)
+            A = np.ascontiguousarray(R.T)
+        admm = _ADMM(A, starts, h, self.C, regularizer, self.norm)
+        self.gap = admm.solve(self.tol, self.max_epochs)
+        self.objective, self.tau = admm.primal, admm.best_tau
+        self.W = admm.best_W if basis is None else basis @ admm.best_W
+        self.alpha = np.empty(len(ids))
+        self.alpha[order] = admm.best_alpha
+        return self
+
+    def decision_function(self, X: Any, tasks: Any) -> NDArray[np.float64]:
+        """Score examples of one task, or each of its own."""
+        ids = np.searchsorted(self.tasks, np.broadcast_to(tasks, len(X)))
+        return np.einsum("ij,ji->i", _with_constant(X), self.W[:, ids])
+
+    def predict(self, X: Any, tasks: Any) -> NDArray[Any]:
+        """Predict classes."""
+        return self.classes[(self.decision_function(X, tasks) > 0).astype(int)]
+
+
+def _with_constant(X: Any) -> NDArray[np.float64]:
+    return np.column_stack([X, np.ones(len(X))])
 
 
 class _ADMM:
@@ -188,46 +198,26 @@ class _ADMM:
         self.primal, self.best_W = np.inf, self.B
         self.dual, self.best_alpha, self.best_tau = -np.inf, self.alpha, self.tau
 
-    def solve(self, tol: float, max_epochs: int) -> tuple[Solution, NDArray[np.float64]]:
-        """Alternate until the gap is `tol` or less; return the solution and tau."""
-        started, changed, history = time.perf_counter(), 0, []
+    def solve(self, tol: float, max_epochs: int) -> float:
+        """Alternate until the gap is `tol` or less; return the gap."""
+        changed, gap = 0, np.inf
         for epoch in range(1, max_epochs + 1):
             residuals = self._step()
             if epoch % _CHECK_EVERY and epoch < max_epochs:
                 continue
             self._evaluate()
             gap = (self.primal - self.dual) / max(abs(self.primal), 1e-300)
-            seconds = time.perf_counter() - started
-            history.append(
-                Progress(epoch, float(epoch), self.m.size, self.primal, self.dual, gap, seconds)
-            )
             if gap <= tol:
                 break
             if epoch >= _MIN_INTERVAL * changed and self._change_penalties(residuals):
                 changed = epoch
-        solution = Solution(
-            alpha=self.best_alpha,
-            W=self.best_W,
-            bias=np.zeros(0),
-            margins=np.zeros(0),
-            primal=self.primal,
-            dual=self.dual,
-            gap=gap,
-            stopped_by="tol" if gap <= tol else "max_epochs",
-            n_epochs=epoch,
-            work=float(epoch),
-            history=history,
-            theta=np.zeros(0),
-        )
-        return solution, self.best_tau
+        return gap
 
     def _step(self) -> tuple[float, float, float, float]:
         """Update W, m, B and the multipliers; return the relative residuals.
 
         First those of the constraints, of rho and sigma, then those of optimality.
         """
-        from seqmtl.kernel_mkl.minimax_loops import project
-
         rho, sigma, m, B = self.rho, self.sigma, self.m, self.B
         # W: (rho A_t'A_t + sigma I) w_t = rho A_t'(m - u) + sigma (b_t - s_t) in every task
         target = rho * self._virtual(m - self.u) + sigma * (B - self.S)
