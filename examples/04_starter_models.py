@@ -521,9 +521,7 @@ def genes_of(data: Path, families: list[str]) -> Iterator[tuple[str, NDArray[np.
                 yield row["species"], letters[name], sorted(exons[name]), spans[name]
 
 
-def numbers_of_clades(
-    model: PairedModel, data: Path, families: list[str]
-) -> dict[str, PairLayer]:
+def numbers_of_clades(model: PairedModel, data: Path, families: list[str]) -> dict[str, PairLayer]:
     """Return a layer for each clade of the genes, for log-likelihood ratios.
 
     Its numbers are fitted to the sites of the genes, without what is around them.
