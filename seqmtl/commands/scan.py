@@ -92,10 +92,14 @@ class Scan(_options.Relatives, _options.Threads):
         list of dict
             For every organism its name, files, counts and seconds, as ``json`` has them.
         """
-        from seqmtl.files.write import check_outputs
         from seqmtl.loading import load_site_model
 
-        loaded = load_site_model(self.model)
+        return self.scan(load_site_model(self.model))
+
+    def scan(self, loaded: MultiTaskModel | PairedModel) -> list[Document]:
+        """Scan with a model that is loaded already; see :meth:`run`."""
+        from seqmtl.files.write import check_outputs
+
         model, request = _options.with_organism_of_like(loaded, self, self.genome, has_genome=True)
         plan = request._plan(model)
         if plan.writes_introns and request.min_probability is None:
