@@ -69,7 +69,7 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.scanning.writers.formats import output_paths
+        from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
 
@@ -83,7 +83,7 @@ class Annotate(_options.Threads):
             check_new(base, task.name, task.like, self.tree, self.consensus)
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        sites = output_paths(self._path(_SITES), "all", True, signals)
+        sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
         is_new = not os.path.exists(self.output)
         make_folder(self.output)

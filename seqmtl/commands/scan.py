@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.plan import ScanPlan
+    from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -102,7 +103,7 @@ class Scan(_options.Relatives, _options.Threads):
 
         model, request = _options.with_organism_of_like(loaded, self, self.genome, has_genome=True)
         plan = request._plan(model)
-        if plan.writes_introns and request.min_probability is None:
+        if plan.file_format.has_introns and request.min_probability is None:
             request = replace(request, min_probability=_MIN_PROBABILITY)
         plan.check()
         files = [file for organism in plan.outputs for file in plan.files(organism)]
@@ -113,7 +114,7 @@ class Scan(_options.Relatives, _options.Threads):
         filters = request._filters(plan.file_format, lengths or {})
         scans = [request._scan(plan, organism, filters, lengths) for organism in plan.outputs]
         if self.json:
-            request._write_summary(plan.file_format, scans)
+            request._write_summary(plan.file_format.name, scans)
         return scans
 
     def _plan(self, model: MultiTaskModel | PairedModel) -> ScanPlan:
@@ -125,7 +126,7 @@ class Scan(_options.Relatives, _options.Threads):
             If an option does not apply to the model.
         """
         from seqmtl.scanning.plan import ScanPlan
-        from seqmtl.scanning.writers.formats import guess_format
+        from seqmtl.scanning.writers.formats import FORMATS, guess_format
         from seqmtl.splicing.paired_sites import NewOrganism, site_model
 
         if self.json == "-" and self.output == "-":
@@ -133,7 +134,7 @@ class Scan(_options.Relatives, _options.Threads):
         new = None if self.like is None else NewOrganism(self.genome, self.like, self.tree)
         sites = site_model(model, self.consensus, new)
         outputs = self._outputs(model.tasks)
-        file_format = self.format or guess_format(self.output)
+        file_format = FORMATS[self.format] if self.format else guess_format(self.output)
         for name, message in sites.unsupported(file_format).items():
             if getattr(self, name) is not None:
                 raise UsageError(message)
@@ -165,7 +166,7 @@ class Scan(_options.Relatives, _options.Threads):
         contigs = self.contigs[1:] if self.contigs and is_list else None
         return [self.model, self.genome, self.tree, self.regions, contigs]
 
-    def _filters(self, file_format: str, lengths: dict[str, int]) -> SiteFilters:
+    def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
         from seqmtl.io.bed import read_regions
         from seqmtl.scanning.filters import SiteFilters
@@ -174,7 +175,7 @@ class Scan(_options.Relatives, _options.Threads):
             contigs=None if self.contigs is None else _contigs(self.contigs, lengths),
             regions=None if self.regions is None else read_regions(self.regions, lengths),
             threshold=self.threshold,
-            min_probability=None if file_format == "all" else self.min_probability,
+            min_probability=None if file_format.has_several_files else self.min_probability,
             top=self.top,
         )
 
@@ -187,7 +188,7 @@ class Scan(_options.Relatives, _options.Threads):
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         started = time.perf_counter()
-        introns = self.min_probability if plan.writes_introns else None
+        introns = self.min_probability if plan.file_format.has_introns else None
         summary = plan.run(organism, filters, introns=introns, lengths=lengths)
         seconds = time.perf_counter() - started
         files = plan.files(organism)
@@ -251,18 +252,12 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _counts(summary: ScanSummary, file_format: str) -> str:
+def _counts(summary: ScanSummary, file_format: Format) -> str:
     """Summarize the fate of the candidates."""
     parts = [f"{summary.n_candidates} candidates"]
     parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
-    n_sites, n_low = summary.n_reported, summary.n_reported - summary.n_records
-    if file_format == "introns":
-        parts.append(f"{n_sites} left; {summary.n_records} introns")
-        return ", ".join(parts)
-    if file_format == "spsc":
-        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
-    elif file_format == "hints":
-        parts.append(f"{n_low} omitted, no more probable than without a score")
+    for omission in filter(None, [writer.omission for writer in file_format.writers]):
+        parts.append(f"{summary.n_reported - summary.n_records} {omission}")
     return ", ".join([*parts, *(f"{n} {noun}" for noun, n in summary.written.items())])
 
 

@@ -15,7 +15,7 @@ from seqmtl.scanning.blocks import Finder
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.scan import write_scan
 from seqmtl.scanning.writers.base import TrackOptions
-from seqmtl.scanning.writers.formats import OF_INTRONS, check_seekable, output_paths
+from seqmtl.scanning.writers.formats import Format, check_seekable, output_paths
 
 
 class SiteModel(Protocol):
@@ -36,13 +36,13 @@ class SiteModel(Protocol):
     def tasks(self) -> tuple[str, ...]:
         """Its organisms."""
 
-    def unsupported(self, file_format: str) -> Mapping[str, str]:
+    def unsupported(self, file_format: Format) -> Mapping[str, str]:
         """Return the options that do not apply to it, with a message for each."""
 
     def check(self, organism: str) -> None:
         """Check that an organism can be scored, and log how."""
 
-    def signals(self, organism: str, file_format: str) -> tuple[str, ...]:
+    def signals(self, organism: str, file_format: Format) -> tuple[str, ...]:
         """Return the signals to write in a format."""
 
     def is_calibrated(self, organism: str) -> bool:
@@ -54,7 +54,7 @@ class SiteModel(Protocol):
     def finder(
         self,
         organism: str,
-        file_format: str,
+        file_format: Format,
         *,
         filters: SiteFilters,
         introns: float | None,
@@ -63,8 +63,10 @@ class SiteModel(Protocol):
 
         Parameters
         ----------
-        organism, file_format : str
-            The organism, and the format of its sites.
+        organism : str
+            The organism.
+        file_format : Format
+            The format of its sites.
         filters : SiteFilters
             Which sites to report.
         introns : float, optional
@@ -84,19 +86,14 @@ class ScanPlan:
         FASTA file, or ``-``.
     outputs : dict of str to str
         Output by organism.
-    file_format : str
-        One of :data:`seqmtl.scanning.writers.formats.FORMATS`.
+    file_format : Format
+        The format.
     """
 
     model: SiteModel
     genome: str
     outputs: dict[str, str]
-    file_format: str
-
-    @property
-    def writes_introns(self) -> bool:
-        """Whether introns are written."""
-        return self.file_format in OF_INTRONS
+    file_format: Format
 
     def files(self, organism: str) -> list[str]:
         """Return the files to write for an organism."""
@@ -115,7 +112,7 @@ class ScanPlan:
         UnknownTaskError
             If the model does not know an organism.
         """
-        if self.writes_introns and not self.model.has_introns:
+        if self.file_format.has_introns and not self.model.has_introns:
             raise UsageError("introns need a model of seqmtl pair; choose another --format")
         for organism, output in self.outputs.items():
             self.model.check(organism)
@@ -130,13 +127,14 @@ class ScanPlan:
         UsageError
             If they are needed, and the genome comes from standard input or a pipe.
         """
-        needing = [*(["bigwig"] if self.file_format in ("bigwig", "all") else []), *options]
+        file_format = self.file_format
+        needing = [*([file_format.name] if file_format.needs_lengths else []), *options]
         if is_read_once(self.genome) and needing:
             raise UsageError(
                 f"{needing[0]} reads the genome twice, so it cannot come from standard input "
                 "or a pipe; give it as a file"
             )
-        is_needed = needing or (self.file_format == "gff3" and not is_read_once(self.genome))
+        is_needed = needing or (file_format.lists_contigs and not is_read_once(self.genome))
         return contig_lengths(self.genome) if is_needed else None
 
     def run(
@@ -168,7 +166,7 @@ class ScanPlan:
         )
         is_calibrated = self.model.is_calibrated(organism)
         value = "probability" if is_calibrated else "score"
-        has_scores_alone = self.file_format in ("bigwig", "bedgraph") and value == "score"
+        has_scores_alone = self.file_format.is_track and value == "score"
         if not has_scores_alone or filters.min_probability is not None:
             self.model.warn_if_uncalibrated(organism)
         is_file = os.path.isfile(self.genome)
@@ -183,7 +181,7 @@ class ScanPlan:
                 self.outputs[organism],
                 progress.contigs(contigs),
                 finder,
-                file_format=self.file_format,
+                file_format=self.file_format.name,
                 track=TrackOptions(value, lengths),
                 progress=progress,
             )

@@ -16,11 +16,9 @@ from seqmtl.scanning.finder import SiteFinder, calibration_of, scanner_of
 from seqmtl.scanning.scan_loops import count_mixed, find_maxima
 from seqmtl.scanning.scanner import Scanner
 from seqmtl.scanning.unpaired_sites import UnpairedSites
+from seqmtl.scanning.writers.formats import Format
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
-
-#: Formats with a value for every window.
-_TRACKS = ("bigwig", "bedgraph")
 
 
 class WindowFinder(SiteFinder):
@@ -130,7 +128,7 @@ class SlidingWindows(UnpairedSites):
     def finder(
         self,
         organism: str,
-        file_format: str,
+        file_format: Format,
         *,
         filters: SiteFilters,
         introns: float | None = None,
@@ -140,7 +138,7 @@ class SlidingWindows(UnpairedSites):
         return WindowFinder(
             scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
             is_stranded=self.is_stranded,
-            with_all=file_format in _TRACKS,
+            with_all=file_format.is_track,
             filters=filters,
             **calibration_of(model, organism),
         )

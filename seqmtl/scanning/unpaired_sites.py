@@ -12,6 +12,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.scanning.finder import SiteFinder, finder_of
+from seqmtl.scanning.writers.formats import Format
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class UnpairedSites:
         """The organisms of the model."""
         return self.model.tasks
 
-    def unsupported(self, file_format: str) -> Mapping[str, str]:
+    def unsupported(self, file_format: Format) -> Mapping[str, str]:
         """Return no option: all apply."""
         return {}
 
@@ -48,7 +49,7 @@ class UnpairedSites:
         self.model.log_relatives([organism])
         self.model.log_odds_of(organism)  # an error if there are no probabilities
 
-    def signals(self, organism: str, file_format: str) -> tuple[str, ...]:
+    def signals(self, organism: str, file_format: Format) -> tuple[str, ...]:
         """Return one signal, whose name is not in the names of files."""
         return ("",)
 
@@ -77,7 +78,7 @@ class UnpairedSites:
     def finder(
         self,
         organism: str,
-        file_format: str,
+        file_format: Format,
         *,
         filters: SiteFilters,
         introns: float | None = None,

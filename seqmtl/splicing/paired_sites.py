@@ -14,7 +14,7 @@ from seqmtl.scanning.filters import SiteFilters
 from seqmtl.scanning.plan import SiteModel
 from seqmtl.scanning.sliding import SlidingWindows
 from seqmtl.scanning.unpaired_sites import UnpairedSites
-from seqmtl.scanning.writers.formats import WRITERS
+from seqmtl.scanning.writers.formats import Format
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
@@ -63,13 +63,13 @@ class PairedSites:
         """The organisms of the model."""
         return self.model.tasks
 
-    def unsupported(self, file_format: str) -> Mapping[str, str]:
+    def unsupported(self, file_format: Format) -> Mapping[str, str]:
         """Return the options that do not apply, with a message for each."""
         messages = {
             name: f"--{name} is not for a model of seqmtl pair; leave it out"
             for name in ("consensus", "threshold")
         }
-        if file_format != "introns":
+        if file_format.has_several_files or not file_format.has_introns:
             messages["top"] = (
                 "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
                 "choose sites by --min-probability"
@@ -86,10 +86,9 @@ class PairedSites:
                 "come from standard input or a pipe; give it as a file"
             )
 
-    def signals(self, organism: str, file_format: str) -> tuple[str, ...]:
+    def signals(self, organism: str, file_format: Format) -> tuple[str, ...]:
         """Return both ends of introns, and edges of genes that have models."""
-        is_of_introns = file_format != "all" and WRITERS[file_format].is_together
-        if is_of_introns or self._is_new(organism):
+        if file_format.is_together or self._is_new(organism):
             return ENDS
         return tuple(self.model.signals_of(organism))
 
@@ -103,7 +102,7 @@ class PairedSites:
     def finder(
         self,
         organism: str,
-        file_format: str,
+        file_format: Format,
         *,
         filters: SiteFilters,
         introns: float | None = None,
