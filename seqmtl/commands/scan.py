@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.plan import ScanPlan
+    from seqmtl.scanning.predictor import Predictor
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -106,13 +107,13 @@ class Scan(_options.Relatives, _options.Threads):
         if plan.file_format.has_introns and request.min_probability is None:
             request = replace(request, min_probability=_MIN_PROBABILITY)
         plan.check()
-        files = [file for organism in plan.outputs for file in plan.files(organism)]
+        files = [file for predictor in plan.outputs for file in plan.files(predictor)]
         check_outputs(request._inputs, [*files, self.json])
         lengths = plan.contig_lengths(
             [f"--{name}" for name in ("contigs", "regions") if getattr(self, name) is not None]
         )
         filters = request._filters(plan.file_format, lengths or {})
-        scans = [request._scan(plan, organism, filters, lengths) for organism in plan.outputs]
+        scans = [request._scan(plan, predictor, filters, lengths) for predictor in plan.outputs]
         if self.json:
             request._write_summary(plan.file_format.name, scans)
         return scans
@@ -127,18 +128,25 @@ class Scan(_options.Relatives, _options.Threads):
         """
         from seqmtl.scanning.plan import ScanPlan
         from seqmtl.scanning.writers.formats import FORMATS, guess_format
-        from seqmtl.splicing.paired_sites import NewOrganism, site_model
 
         if self.json == "-" and self.output == "-":
             raise UsageError("sites and summary cannot both go to standard output; name a file")
-        new = None if self.like is None else NewOrganism(self.genome, self.like, self.tree)
-        sites = site_model(model, self.consensus, new)
-        outputs = self._outputs(model.tasks)
         file_format = FORMATS[self.format] if self.format else guess_format(self.output)
-        for name, message in sites.unsupported(file_format).items():
-            if getattr(self, name) is not None:
-                raise UsageError(message)
-        return ScanPlan(sites, self.genome, outputs, file_format)
+        outputs = {
+            model.predictor(
+                organism,
+                like=self.like,
+                tree=self.tree,
+                genome=self.genome,
+                consensus=self.consensus,
+            ): output
+            for organism, output in self._outputs(model.tasks).items()
+        }
+        for predictor in outputs:
+            for name, message in predictor.unsupported(file_format).items():
+                if getattr(self, name) is not None:
+                    raise UsageError(message)
+        return ScanPlan(outputs, self.genome, file_format)
 
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
         """Return the output of every organism to scan for."""
@@ -182,16 +190,16 @@ class Scan(_options.Relatives, _options.Threads):
     def _scan(
         self,
         plan: ScanPlan,
-        organism: str,
+        predictor: Predictor,
         filters: SiteFilters,
         lengths: dict[str, int] | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         started = time.perf_counter()
         introns = self.min_probability if plan.file_format.has_introns else None
-        summary = plan.run(organism, filters, introns=introns, lengths=lengths)
+        summary = plan.run(predictor, filters, introns=introns, lengths=lengths)
         seconds = time.perf_counter() - started
-        files = plan.files(organism)
+        files, organism = plan.files(predictor), predictor.organism
         entry = {
             "organism": organism,
             "files": files,

@@ -6,14 +6,14 @@ import pytest
 
 from seqmtl.commands.annotate import Annotate
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.splicing.model import PairedModel
 from tests.crashes import files_of
 
 
 @pytest.fixture(scope="module")
 def starter():
-    return load_model("starter:splice")
+    return load("starter:splice")
 
 
 def _task(starter, file, like="Diptera", **options):
@@ -49,7 +49,7 @@ def test_a_genome_in_a_file_called_as_an_organism_is_adapted_to(new, tmp_path, s
     summary = json.loads((tmp_path / "x/summary.json").read_text())
     assert summary["organism"] == "a_genome"
     assert summary["rounds"][0]["n_p90"][0] > 100
-    assert load_model(tmp_path / "x/model.seqmtl").training["unlabelled"].keys() == {"a_genome"}
+    assert load(tmp_path / "x/model.seqmtl").training["unlabelled"].keys() == {"a_genome"}
 
 
 @pytest.fixture
