@@ -29,7 +29,7 @@ lines 7 to 11           :meth:`.Descent.run_epochs`: eq. 24 with theta once, as 
 lines 12 and 13         a theta step follows a check where theta has more than 1 % of the
                         whole gap, and not every epoch, since it needs V'V
 line 14, eq. 22         :meth:`KernelSet.step`
-line 15, eq. 26         W = V K of the new theta, :meth:`.GroupedWeights.apply_kernel`
+line 15, eq. 26         W = V K of the new theta, :meth:`.TaskWeights.apply_kernel`
 line 6                  stops by the gap between the two objectives above, and not by the
                         change of the primal
 ======================  =================================================================

@@ -123,7 +123,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     W = np.einsum("tj,jd->dt", N, svc.coef_.reshape(-1, 4))
     assert_allclose(np.asarray(found["groups"].W), W, atol=1e-4)
     assert_allclose(np.asarray(found["groups"].W), found["matrix"].W, atol=1e-6)
-    scores = found["groups"].W.scores(NumericRows(X), tasks)
+    scores = found["groups"].W.scores(NumericRows(X), tasks, np.zeros(T))
     assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
 
 
