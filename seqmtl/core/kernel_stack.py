@@ -101,7 +101,7 @@ class KernelStack:
         return replace(self, values=np.array(means))
 
     def with_unit_diagonals(self) -> KernelStack:
-        """Return K_m with a part of each task alone, so that K_m[t, t] = 1, if it is not above."""
+        """Return K_m with a part of each task alone that makes K_m[t, t], at most 1, 1."""
         if self.nodes is None:
             values = self.values.copy()
             np.einsum("mtt->mt", values)[:] = 1.0

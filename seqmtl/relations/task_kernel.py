@@ -40,7 +40,8 @@ class TaskKernel:
     names : sequence of str
         Task names, T of them, all different.
     matrix : array_like, shape (T, T) or (M, T, T), or KernelStack
-        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal.
+        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal. The nodes
+        of a stack are not checked.
     source : str, optional
         Origin of K, for messages.
     labels : sequence of str, optional
