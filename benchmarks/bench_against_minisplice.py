@@ -27,7 +27,7 @@ import _toy
 import numpy as np
 from _common import Options, describe, has_program, resample, seqmtl, write_result
 
-from seqmtl import load_model, read_annotation
+from seqmtl import load, read_annotation
 from seqmtl.evaluation import evaluate
 from seqmtl.io.dataset import read_split_genome
 from seqmtl.scanning.candidate_scores import find_candidates
@@ -168,7 +168,7 @@ def compare(
     pairs: dict[tuple[str, str, int, str], float],
 ) -> list[dict[str, Any]]:
     """Return the accuracy of all programs on all candidates of the test contigs."""
-    finder = finder_of(load_model(path), organism)
+    finder = finder_of(load(path), organism)
     held = read_split_genome(dataset, organism, "test")
     names, begins = held.genome.names, held.genome.starts
     labels, own, other, paired = [], [], [], []

@@ -28,7 +28,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from seqmtl.io import load_genome, read_annotation
 from seqmtl.io.genome import ContigPiece
 from seqmtl.io.transcripts import Transcript
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.scanning.filters import BlockCounts
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
@@ -208,7 +208,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=500, help="alleles of a group, and signal")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    model, genome = load_model(arguments.model), load_genome(arguments.genome, padding=1)
+    model, genome = load(arguments.model), load_genome(arguments.genome, padding=1)
     organism, rng = arguments.organism or model.tasks[0], np.random.default_rng(arguments.seed)
     name = max(genome.names, key=lambda own: genome.contig(own).size)
     codes = genome.contig(name)

@@ -181,13 +181,13 @@ def load_once(arguments: argparse.Namespace) -> None:
     """Load a model for one organism, and scan; print the measurements as JSON."""
     from bench_scan import SimulatedGenome
 
-    from seqmtl.loading import load_model
+    from seqmtl.loading import load
     from seqmtl.scanning import SiteFilters, SiteFinder, write_scan
     from seqmtl.scanning.finder import scanner_of
 
     genomes = [list(SimulatedGenome().contigs(n)) for n in (10_000, round(1e6 * arguments.scan))]
     started, before = time.process_time(), peak_mib()
-    model = load_model(arguments.model)
+    model = load(arguments.model)
     scanner = scanner_of(model, model.tasks[-1])
     result = {"load": time.process_time() - started}
     for genome in genomes:  # the first time compiles

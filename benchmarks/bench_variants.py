@@ -24,7 +24,7 @@ from _common import Options, peak_mib, write_result
 from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, use_threads
 from seqmtl.io import load_genome
 from seqmtl.linear_model.site import Site
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variant_effects import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf
@@ -97,7 +97,7 @@ def main() -> None:
         genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
         model = make_model(args.length, args.features)
     else:
-        genome, model = load_genome(args.genome, padding=1), load_model(args.model)
+        genome, model = load_genome(args.genome, padding=1), load(args.model)
     started = time.perf_counter()
     scorer = PairedEffectScorer if model.structure == "pairs" else EffectScorer
     annotator = Annotator(scorer(model, args.organism, distance=args.distance), genome)

@@ -152,6 +152,7 @@ CLADES = (
     ),
 )
 LEAST = -3.5  # log-likelihood ratio of a candidate that counts for these numbers
+GENES_AS_GENOMES = 15  # genes of a clade that count as much as all genomes
 #: Organisms with the numbers that are fitted on their own genome, and clades with the same ones.
 WITH_NUMBERS = ("a_thaliana", "c_elegans", "d_melanogaster", "p_falciparum", "s_cerevisiae")
 OF_GENOMES = {"Viridiplantae": "a_thaliana"}
@@ -429,12 +430,17 @@ def pair(
     model = PairedModel(donor, acceptor, layer)
     clades, clade_of = numbers_of_clades(model, data, families), clade_finder()
     likelihoods = {name: -sum(logit(end.prevalence(name)) for end in ends) for name in layer}
-    for clade, name in OF_GENOMES.items():
-        if name in layer:
-            clades[clade] = layer[name].assuming(likelihoods[name])
+    of_genomes = {
+        clade: layer[name].assuming(likelihoods[name])
+        for clade, name in {**OF_GENOMES, "Eukaryota": next(iter(others))}.items()
+        if name in layer
+    }
     for name, values in layer.items():
         if name not in WITH_NUMBERS:
-            numbers = clades[clade_of(name, clades)]
+            genomes, clade = clade_of(name, of_genomes), clade_of(name, CLADES)
+            numbers = of_genomes[genomes]
+            if clade != genomes and clade in clades:
+                numbers = between(numbers, *clades[clade])
             layer[name] = numbers.assuming(-likelihoods[name])._replace(
                 **{fact: getattr(values, fact) for fact in OWN}
             )
@@ -444,6 +450,22 @@ def pair(
         print(f"splice    {name:20} {facts}", flush=True)
     training = {"split": "valid", "precision": measured_precision(donor.tasks)}
     return PairedModel(donor, acceptor, layer, training)
+
+
+def between(genomes: PairLayer, clade: PairLayer, n_genes: int) -> PairLayer:
+    """Return a layer with numbers between those of genomes and of a clade, by its genes."""
+    share = n_genes / (n_genes + GENES_AS_GENOMES)
+
+    def mean(before: Any, after: Any) -> float:
+        return float((1 - share) * before + share * after)
+
+    numbers = ("shift", "coding_shift", "switch", "coding_scale", "exon_shift")
+    edges = zip(genomes.edges, clade.edges, strict=True)
+    return clade._replace(
+        scale=float(np.exp(mean(np.log(genomes.scale), np.log(clade.scale)))),
+        edges=tuple(edge._replace(shift=mean(edge.shift, of.shift)) for edge, of in edges),
+        **{name: mean(getattr(genomes, name), getattr(clade, name)) for name in numbers},
+    )
 
 
 def exons_and_introns(data: Path) -> dict[str, Transcribed]:
@@ -521,8 +543,10 @@ def genes_of(data: Path, families: list[str]) -> Iterator[tuple[str, NDArray[np.
                 yield row["species"], letters[name], sorted(exons[name]), spans[name]
 
 
-def numbers_of_clades(model: PairedModel, data: Path, families: list[str]) -> dict[str, PairLayer]:
-    """Return a layer for each clade of the genes, for log-likelihood ratios.
+def numbers_of_clades(
+    model: PairedModel, data: Path, families: list[str]
+) -> dict[str, tuple[PairLayer, int]]:
+    """Return a layer for each clade of the genes, for log-likelihood ratios, and their number.
 
     Its numbers are fitted to the sites of the genes, without what is around them.
     """
@@ -578,7 +602,9 @@ def numbers_of_clades(model: PairedModel, data: Path, families: list[str]) -> di
     for name, of_clade in values.items():
         text = ", ".join(f"{key} {value:.2f}" for key, value in of_clade.items())
         print(f"numbers   {name:20} {len(pieces[name])} genes: {text}", flush=True)
-    return {name: tasks[name].layer(of_clade) for name, of_clade in values.items()}
+    return {
+        name: (tasks[name].layer(of_clade), len(pieces[name])) for name, of_clade in values.items()
+    }
 
 
 def labelled_sites(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         pareto_path as pareto_path,
     )
     from seqmtl.linear_model.model import MultiTaskModel as MultiTaskModel
-    from seqmtl.loading import load_model as load_model
+    from seqmtl.loading import load as load
     from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
     from seqmtl.relations import TaskKernel as TaskKernel
     from seqmtl._version import __version__ as __version__
@@ -72,7 +72,7 @@ _NAMES = {
     "MultiTaskKernelSVC ParetoMKLClassifier "
     "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     "seqmtl.linear_model.model": "MultiTaskModel",
-    "seqmtl.loading": "load_model",
+    "seqmtl.loading": "load",
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.relations": "TaskKernel",
     **{f"seqmtl.commands.{name}": name for name in COMMANDS},

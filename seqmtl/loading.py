@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seqmtl.splicing.model import PairedModel
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load(path: str | os.PathLike[str]) -> Model:
     """Read a model from its file, of any structure.
 
     Parameters
@@ -35,10 +35,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
     Examples
     --------
-    >>> from seqmtl import load_model
-    >>> load_model("starter:donor").site.letters
+    >>> from seqmtl import load
+    >>> load("starter:donor").site.letters
     'GT'
-    >>> load_model("starter:splice").layer_of("c_elegans").shortest
+    >>> load("starter:splice").layer_of("c_elegans").shortest
     40
     """
     path = os.fspath(path)
@@ -51,7 +51,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 
 def load_site_model(path: str | os.PathLike[str]) -> MultiTaskModel | PairedModel:
-    """Read a model of sites, alone or in pairs; see :func:`load_model`.
+    """Read a model of sites, alone or in pairs; see :func:`load`.
 
     Raises
     ------

@@ -213,11 +213,11 @@ def use(path, X, tasks):
     SeqmtlError
         If the file is refused, or the model does not know a task.
     """
-    from seqmtl.loading import load_model
+    from seqmtl.loading import load
     from seqmtl.reporting import signal_sections
     from seqmtl.reporting.contents import Signal
 
-    model = load_model(path)
+    model = load(path)
     model.text(str(path)), json.dumps(model.describe(), allow_nan=False)
     if model.structure == "weights":
         signal = Signal("signal", models={"model": model}, files={"model": str(path)})

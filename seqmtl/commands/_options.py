@@ -370,8 +370,8 @@ def with_organism_of_like(
     """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is a new organism, called by ``--organism``, or else by the name of ``--like``, unless that
-    is auto or an organism of the model: then by the file. A paired model is returned as it is, if
-    the request `has_genome`; the genome is then what the organism is added by.
+    is auto or an organism of the model: then by the file. The model is returned as it is, if
+    the request `has_genome`: its predictor adds the organism.
 
     Raises
     ------
@@ -404,10 +404,7 @@ def with_organism_of_like(
             raise UsageError(f"--like {like} needs the organism of {file}; name it with --organism")
         organism = like if is_name else name_of_file(file, model.tasks)
     request = replace(request, organism=organism)
-    if isinstance(model, PairedModel):
-        from seqmtl.splicing.new_organism import check_new
-
-        check_new(model, organism, like, request.tree)
+    if has_genome or isinstance(model, PairedModel):
         return model, request
     relative = relative_named(like, request.tree)
     return adapt(model, organism, like=relative, tree=request.tree), request

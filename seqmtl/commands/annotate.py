@@ -16,7 +16,6 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, write_json
 
 if TYPE_CHECKING:
-    from seqmtl.linear_model.base import Model
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -70,7 +69,7 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.scanning.writers.formats import output_paths
+        from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
 
@@ -82,18 +81,19 @@ class Annotate(_options.Threads):
         task, signals = self._task(base), (*base.site_models,)
         if task.is_new:
             check_new(base, task.name, task.like, self.tree, self.consensus)
-        del base  # it is large
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        sites = output_paths(self._path(_SITES), "all", True, signals)
+        sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
         is_new = not os.path.exists(self.output)
         make_folder(self.output)
         try:
             check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
             self._remove(outputs)
-            name, facts = self._adapt(task)
-            return self._summarise(name, facts, self._scan(name))
+            model = self._adapt(base, task)
+            del base  # it is large
+            name = model.match(task.name)
+            return self._summarise(name, model, self._scan(name, model))
         finally:
             if is_new:
                 with suppress(OSError):  # it is not empty
@@ -153,31 +153,22 @@ class Annotate(_options.Threads):
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapt(self, task: _Task) -> tuple[str, Document]:
-        """Make the paired model with the organism; return its name and the rounds."""
-        from seqmtl.commands.adapt import Adapt
-        from seqmtl.splicing.model import PairedModel
+    def _adapt(self, base: PairedModel, task: _Task) -> PairedModel:
+        """Return the paired model with the organism, and write it."""
+        from seqmtl.splicing.new_organism import log_warnings, train_unlabelled
 
-        path = self._path(_ADAPTED)
+        model = base
         if task.is_new:
-            model: Model = Adapt(
-                model=self.model,
-                genome=((task.name, self.genome),),
-                organism=task.name,
-                like=task.like,
-                tree=self.tree,
-                output=path,
-                introns=self.introns,
-                consensus=self.consensus,
-            ).run()
+            model = train_unlabelled(
+                base, task.name, self.genome, task.like, self.tree, self.introns, self.consensus
+            ).paired()
+            log_warnings(task.name, model.training["unlabelled"][task.name])
         else:
             logger.info("the model already has %s and is used unchanged", task.name)
-            model = PairedModel.load(self.model)
-            model.save(path)
-        name = model.match(task.name)
-        return name, model.training.get("unlabelled", {}).get(name, {})
+        model.save(self._path(_ADAPTED))
+        return model
 
-    def _scan(self, name: str) -> Document:
+    def _scan(self, name: str, model: PairedModel) -> Document:
         """Scan the genome; return the entry of the scan in its summary."""
         from seqmtl.commands.scan import Scan
 
@@ -188,9 +179,9 @@ class Annotate(_options.Threads):
             output=self._path(_SITES),
             format="all",
         )
-        return scan.run()[0]
+        return scan.scan(model)[0]
 
-    def _summarise(self, name: str, facts: Document, scan: Document) -> Document:
+    def _summarise(self, name: str, model: PairedModel, scan: Document) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.commands.report import Report
         from seqmtl.reporting.introns import intron_rows, read_introns
@@ -203,7 +194,7 @@ class Annotate(_options.Threads):
             "organism": name,
             "genome": self.genome,
             "model": self.model,
-            **facts,
+            **model.training.get("unlabelled", {}).get(name, {}),
             "introns": rows[0]["predicted"],
             "introns_from": {f"{row['min_probability']:g}": row["predicted"] for row in rows[1:]},
             "scans": [scan],

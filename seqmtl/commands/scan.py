@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.plan import ScanPlan
+    from seqmtl.scanning.predictor import Predictor
+    from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -92,24 +94,28 @@ class Scan(_options.Relatives, _options.Threads):
         list of dict
             For every organism its name, files, counts and seconds, as ``json`` has them.
         """
-        from seqmtl.files.write import check_outputs
         from seqmtl.loading import load_site_model
 
-        loaded = load_site_model(self.model)
+        return self.scan(load_site_model(self.model))
+
+    def scan(self, loaded: MultiTaskModel | PairedModel) -> list[Document]:
+        """Scan with a model that is loaded already; see :meth:`run`."""
+        from seqmtl.files.write import check_outputs
+
         model, request = _options.with_organism_of_like(loaded, self, self.genome, has_genome=True)
         plan = request._plan(model)
-        if plan.writes_introns and request.min_probability is None:
+        if plan.file_format.has_introns and request.min_probability is None:
             request = replace(request, min_probability=_MIN_PROBABILITY)
         plan.check()
-        files = [file for organism in plan.outputs for file in plan.files(organism)]
+        files = [file for predictor in plan.outputs for file in plan.files(predictor)]
         check_outputs(request._inputs, [*files, self.json])
         lengths = plan.contig_lengths(
             [f"--{name}" for name in ("contigs", "regions") if getattr(self, name) is not None]
         )
         filters = request._filters(plan.file_format, lengths or {})
-        scans = [request._scan(plan, organism, filters, lengths) for organism in plan.outputs]
+        scans = [request._scan(plan, predictor, filters, lengths) for predictor in plan.outputs]
         if self.json:
-            request._write_summary(plan.file_format, scans)
+            request._write_summary(plan.file_format.name, scans)
         return scans
 
     def _plan(self, model: MultiTaskModel | PairedModel) -> ScanPlan:
@@ -121,19 +127,26 @@ class Scan(_options.Relatives, _options.Threads):
             If an option does not apply to the model.
         """
         from seqmtl.scanning.plan import ScanPlan
-        from seqmtl.scanning.writers.formats import guess_format
-        from seqmtl.splicing.paired_sites import NewOrganism, site_model
+        from seqmtl.scanning.writers.formats import FORMATS, guess_format
 
         if self.json == "-" and self.output == "-":
             raise UsageError("sites and summary cannot both go to standard output; name a file")
-        new = None if self.like is None else NewOrganism(self.genome, self.like, self.tree)
-        sites = site_model(model, self.consensus, new)
-        outputs = self._outputs(model.tasks)
-        file_format = self.format or guess_format(self.output)
-        for name, message in sites.unsupported(file_format).items():
-            if getattr(self, name) is not None:
-                raise UsageError(message)
-        return ScanPlan(sites, self.genome, outputs, file_format)
+        file_format = FORMATS[self.format] if self.format else guess_format(self.output)
+        outputs = {
+            model.predictor(
+                organism,
+                like=self.like,
+                tree=self.tree,
+                genome=self.genome,
+                consensus=self.consensus,
+            ): output
+            for organism, output in self._outputs(model.tasks).items()
+        }
+        for predictor in outputs:
+            for name, message in predictor.unsupported(file_format).items():
+                if getattr(self, name) is not None:
+                    raise UsageError(message)
+        return ScanPlan(outputs, self.genome, file_format)
 
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
         """Return the output of every organism to scan for."""
@@ -161,7 +174,7 @@ class Scan(_options.Relatives, _options.Threads):
         contigs = self.contigs[1:] if self.contigs and is_list else None
         return [self.model, self.genome, self.tree, self.regions, contigs]
 
-    def _filters(self, file_format: str, lengths: dict[str, int]) -> SiteFilters:
+    def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
         from seqmtl.io.bed import read_regions
         from seqmtl.scanning.filters import SiteFilters
@@ -170,23 +183,23 @@ class Scan(_options.Relatives, _options.Threads):
             contigs=None if self.contigs is None else _contigs(self.contigs, lengths),
             regions=None if self.regions is None else read_regions(self.regions, lengths),
             threshold=self.threshold,
-            min_probability=None if file_format == "all" else self.min_probability,
+            min_probability=None if file_format.has_several_files else self.min_probability,
             top=self.top,
         )
 
     def _scan(
         self,
         plan: ScanPlan,
-        organism: str,
+        predictor: Predictor,
         filters: SiteFilters,
         lengths: dict[str, int] | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         started = time.perf_counter()
-        introns = self.min_probability if plan.writes_introns else None
-        summary = plan.run(organism, filters, introns=introns, lengths=lengths)
+        introns = self.min_probability if plan.file_format.has_introns else None
+        summary = plan.run(predictor, filters, introns=introns, lengths=lengths)
         seconds = time.perf_counter() - started
-        files = plan.files(organism)
+        files, organism = plan.files(predictor), predictor.organism
         entry = {
             "organism": organism,
             "files": files,
@@ -247,18 +260,12 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _counts(summary: ScanSummary, file_format: str) -> str:
+def _counts(summary: ScanSummary, file_format: Format) -> str:
     """Summarize the fate of the candidates."""
     parts = [f"{summary.n_candidates} candidates"]
     parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
-    n_sites, n_low = summary.n_reported, summary.n_reported - summary.n_records
-    if file_format == "introns":
-        parts.append(f"{n_sites} left; {summary.n_records} introns")
-        return ", ".join(parts)
-    if file_format == "spsc":
-        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
-    elif file_format == "hints":
-        parts.append(f"{n_low} omitted, no more probable than without a score")
+    for omission in filter(None, [writer.omission for writer in file_format.writers]):
+        parts.append(f"{summary.n_reported - summary.n_records} {omission}")
     return ", ".join([*parts, *(f"{n} {noun}" for noun, n in summary.written.items())])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,20 @@ from seqmtl.calibration.curve import (
     unpack_curves,
 )
 from seqmtl.calibration.sigmoid import CALIBRATION
-from seqmtl.exceptions import ModelFileError
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UsageError
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.linear_model.schema import check_header
 from seqmtl.sequences.windows import name_table
+
+if TYPE_CHECKING:
+    from seqmtl.scanning.predictor import Predictor
 
 FORMAT = "seqmtl model"
 FORMAT_VERSION = 1
 #: Structures of models, with what takes them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",
-    "kernels": "use it in Python (seqmtl.load_model)",
+    "kernels": "use it in Python (seqmtl.load)",
     "pairs": "evaluate, scan, variants and info take it",
 }
 
@@ -252,6 +255,62 @@ class Model:
             calibration = self.training.get("calibration", {}).get(name, {})
             shares.append(calibration.get("prevalence", counts.get("n_positive", 0) / counts["n"]))
         return float(np.mean(shares))
+
+    def predictor(
+        self,
+        organism: str | None = None,
+        *,
+        like: str | None = None,
+        tree: str | None = None,
+        genome: str | None = None,
+        consensus: str | None = None,
+    ) -> Predictor:
+        """Return what finds the sites of an organism, and introns, in letters.
+
+        Parameters
+        ----------
+        organism : str, optional
+            One of the model, or a relative in its task kernel; with `like` a new one. Default: the
+            only one; with `like` its name.
+        like : str, optional
+            Relative of a new organism: a species, clade, common name or NCBI taxid, or auto.
+        tree : str, optional
+            Where the relative is looked up, see :func:`seqmtl.adaptation.adapt`.
+        genome : str, optional
+            FASTA file of the new organism. A model of pairs then settles on it how much each
+            relative counts. Default: by the tree alone.
+        consensus : str, optional
+            Letters of the sites, or any, of a model of single sites. Default: those of training.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the model lacks the organism, or no organism or clade has the name `like`.
+        UsageError
+            If the model has several organisms, and none is named.
+
+        Examples
+        --------
+        >>> import seqmtl
+        >>> predictor = seqmtl.load("starter:splice").predictor(like="zebrafish")
+        >>> predictor("ACGTTGCA" * 20).introns.size
+        0
+        """
+        if organism is None and like is None and len(self.tasks) > 1:
+            raise UsageError(
+                f"the model has {len(self.tasks)} organisms; name one of {', '.join(self.tasks)}"
+            )
+        return self._predictor(organism or like or self.tasks[0], like, tree, genome, consensus)
+
+    def _predictor(
+        self,
+        organism: str,
+        like: str | None,
+        tree: str | None,
+        genome: str | None,
+        consensus: str | None,
+    ) -> Predictor:
+        raise SeqmtlError(f"a model of {self.inputs} cannot scan sequences; use its scores")
 
     def match(self, name: str) -> str:
         """Return the name of a task as the model spells it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
+
+if TYPE_CHECKING:
+    from seqmtl.scanning.predictor import Predictor
 
 #: With the name of a task, the message that relatives score it, which is logged once.
 SCORED_FROM_RELATIVES = "scored from relatives"
@@ -197,6 +200,18 @@ class MultiTaskModel(Model):
         if length != n:
             what = f"windows must have {n} bases" if remedy else f"X must have {n} features"
             raise ValueError(f"{what} as in training, got {length}{remedy}")
+
+    def _predictor(
+        self,
+        organism: str,
+        like: str | None,
+        tree: str | None,
+        genome: str | None,
+        consensus: str | None,
+    ) -> Predictor:
+        from seqmtl.scanning.sliding import site_predictor
+
+        return site_predictor(self, organism, like, tree, consensus)
 
     def log_relatives(self, names: Sequence[str]) -> None:
         """Log, once each, the tasks without training data, which are scored from relatives.

@@ -78,9 +78,10 @@ def write_scan(
     ValueError
         If the format is unknown.
     """
-    file_format = guess_format(output) if file_format is None else file_format
-    check_choice("file_format", file_format, FORMATS)
-    writers = make_writers(output, file_format, finder, track or TrackOptions())
+    if file_format is not None:
+        check_choice("file_format", file_format, FORMATS)
+    chosen = guess_format(output) if file_format is None else FORMATS[file_format]
+    writers = make_writers(output, chosen, finder, track or TrackOptions())
     summary = ScanSummary()
     work = partial(_scan_block, finder=finder, writers=writers)
     with ExitStack() as stack:

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.adaptation import adapt
+from seqmtl.adaptation.relatives import relative_named
 from seqmtl.exceptions import UsageError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import BlockCounts, SiteFilters
 from seqmtl.scanning.finder import SiteFinder, calibration_of, scanner_of
+from seqmtl.scanning.predictor import SitePredictor
 from seqmtl.scanning.scan_loops import count_mixed, find_maxima
 from seqmtl.scanning.scanner import Scanner
-from seqmtl.scanning.unpaired_sites import UnpairedSites
+from seqmtl.scanning.writers.formats import Format
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
-
-#: Formats with a value for every window.
-_TRACKS = ("bigwig", "bedgraph")
 
 
 class WindowFinder(SiteFinder):
@@ -105,13 +105,23 @@ def _count_other(codes: NDArray[np.uint8], length: int) -> NDArray[np.int64]:
     return np.asarray(n_before[length:] - n_before[:-length], dtype=np.int64)
 
 
-class SlidingWindows(UnpairedSites):
-    """Windows that need no site; a :class:`seqmtl.scanning.plan.SiteModel`.
+def site_predictor(
+    model: MultiTaskModel, organism: str, like: str | None, tree: str | None, consensus: str | None
+) -> SitePredictor:
+    """Return a predictor of an organism, see :meth:`seqmtl.linear_model.base.Model.predictor`."""
+    if like is not None:
+        model = adapt(model, organism, like=relative_named(like, tree), tree=tree)
+    kind = WindowPredictor if model.is_sliding else SitePredictor
+    return kind(model, organism, consensus=consensus)
+
+
+class WindowPredictor(SitePredictor):
+    """Windows that need no site.
 
     Parameters
     ----------
-    model : MultiTaskModel
-        A model that knows no site.
+    model, organism
+        See :class:`SitePredictor`; the model knows no site.
     consensus : str, optional
         Refused.
 
@@ -121,26 +131,27 @@ class SlidingWindows(UnpairedSites):
         If there is a consensus.
     """
 
-    def __init__(self, model: MultiTaskModel, consensus: str | None = None) -> None:
+    def __init__(
+        self, model: MultiTaskModel, organism: str, *, consensus: str | None = None
+    ) -> None:
         if consensus is not None:
             raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
-        super().__init__(model)
+        super().__init__(model, organism)
         self.is_stranded = model.features.is_stranded
 
     def finder(
         self,
-        organism: str,
-        file_format: str,
+        file_format: Format | None = None,
         *,
-        filters: SiteFilters,
+        filters: SiteFilters | None = None,
         introns: float | None = None,
     ) -> WindowFinder:
-        """Return the finder of the windows of an organism."""
+        """Return the finder of the windows; without a format, of those of the highest score."""
         model = self.model
         return WindowFinder(
-            scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
+            scanner_of(model, self.organism, site=Site(model.length // 2, 1, "")),
             is_stranded=self.is_stranded,
-            with_all=file_format in _TRACKS,
+            with_all=file_format is not None and file_format.is_track,
             filters=filters,
-            **calibration_of(model, organism),
+            **calibration_of(model, self.organism),
         )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.adaptation.relatives import extend
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
+from seqmtl.splicing.genome_sample import FOLDS
 from seqmtl.splicing.layer import EDGES, DonorLetters, Edge, PairLayer, U12Introns
-from seqmtl.splicing.lengths import LengthTable
+from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
 #: Least log-odds if parses may take all candidates.
 ALL = -1e9, -1e9
@@ -33,6 +36,8 @@ class Estimates:
         Logits of the shares of true donors and acceptors that the site models assume.
     relatives : PairLayer
         Result of :func:`layer_of_relatives`.
+    prior : ndarray of float64
+        Density of the relatives' intron lengths 1, 2, ...
     content : Content
         Coding content.
     lengths : LengthTable
@@ -53,6 +58,7 @@ class Estimates:
     whole: tuple[MultiTaskModel, MultiTaskModel]
     assumed: tuple[float, float]
     relatives: PairLayer
+    prior: NDArray[np.float64]
     content: Content
     lengths: LengthTable
     donors: tuple[DonorLetters, ...] = ()
@@ -75,6 +81,61 @@ class Estimates:
             least=self.least,
             donors=self.donors,
         )
+
+
+def estimates_of_relatives(
+    model: PairedModel,
+    name: str,
+    weights: NDArray[np.float64],
+    named: NDArray[np.float64],
+    donors: Sequence[str],
+    options: SelfTrainingOptions,
+) -> Estimates:
+    """Return the estimates for a new organism before its genome is known.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Model of T organisms, without the new one.
+    name : str
+        The new organism.
+    weights : ndarray of float64, shape (T,)
+        How much each organism of the model counts, with sum 1.
+    named : ndarray of float64, shape (T,)
+        The same by its name alone: U12-type introns are possible if most of these have any.
+    donors : sequence of str
+        Letters that donors may have; those of the model are scored as they are.
+    options : SelfTrainingOptions
+        Shares to start from.
+    """
+    tasks = model.donor.tasks
+    layers = [model.layer[task] for task in tasks]
+    donor, acceptor = (
+        replace(end, kernel=extend(end.kernel, len(tasks), name, weights))
+        for end in (model.donor, model.acceptor)
+    )
+    assumed = [
+        float(weights @ np.array([logit(end.prevalence(task)) for task in tasks]))
+        for end in (model.donor, model.acceptor)
+    ]
+    u12 = [layer.u12 for layer in layers if layer.u12]
+    has_u12 = float(named @ np.array([layer.u12 is not None for layer in layers])) > 0.5
+    relatives, prior = layer_of_relatives(model, weights), relatives_density(layers, weights)
+    return Estimates(
+        [(donor, acceptor)] * FOLDS,
+        (donor, acceptor),
+        (assumed[0], assumed[1]),
+        relatives,
+        prior,
+        Content(relatives.coding, 0),
+        mixed_table(np.zeros(0, dtype=np.int64), np.zeros(0), prior),
+        tuple(
+            DonorLetters(letters, float(np.log(options.donor_share)))
+            for letters in donors
+            if letters not in model.donor.site.consensus
+        ),
+        u12[0]._replace(shift=float(np.log(options.u12_share))) if has_u12 else None,
+    )
 
 
 def layer_of_relatives(model: PairedModel, weights: NDArray[np.float64]) -> PairLayer:

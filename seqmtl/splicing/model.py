@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from seqmtl._names import match_names
 from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.calibration.curve import CalibrationCurve
-from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UsageError
 from seqmtl.files.catalogue import STARTER
 from seqmtl.files.model_file import Forms, check_arrays
 from seqmtl.linear_model.base import FORMAT, FORMAT_VERSION, Model, damaged, is_known
@@ -34,6 +34,9 @@ from seqmtl.splicing.layer import (
     U12Introns,
 )
 from seqmtl.splicing.rounds import SelfTrainingRound
+
+if TYPE_CHECKING:
+    from seqmtl.scanning.predictor import Predictor
 
 #: Why a paired model does not predict examples.
 NOT_WINDOWS = (
@@ -170,6 +173,20 @@ class PairedModel(Model):
         """Raise an error, see :meth:`decision_function`."""
         self.decision_function(data)
         return {}
+
+    def _predictor(
+        self,
+        organism: str,
+        like: str | None,
+        tree: str | None,
+        genome: str | None,
+        consensus: str | None,
+    ) -> Predictor:
+        from seqmtl.splicing.predictor import IntronPredictor
+
+        if consensus is not None:
+            raise UsageError("--consensus is not for a model of seqmtl pair; leave it out")
+        return IntronPredictor(self, organism, like=like, tree=tree, genome=genome)
 
     def layer_of(self, organism: str) -> PairLayer:
         """Return the layer of an organism.

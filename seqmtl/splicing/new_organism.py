@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,16 @@ import numpy as np
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.relatives import relative_named
+from seqmtl.adaptation.relatives import relative_named, weights_of_relatives
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.base import is_known
+from seqmtl.splicing.estimates import estimates_of_relatives
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import ROUNDS, PairedModel, expectation, round_line
 from seqmtl.splicing.rounds import SelfTrainingRound
 from seqmtl.splicing.self_training import SelfTraining
+from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +68,28 @@ def check_new(
     other_donors(model, consensus)
     with messages_from(logging.WARNING):
         adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
+
+
+def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -> PairedModel:
+    """Return a paired model with an organism that has the mean of its relatives, by their tree.
+
+    Raises
+    ------
+    UnknownTaskError
+        If no organism or clade has the name `like`; the message lists near matches.
+    """
+    kernel, tasks, relative = model.donor.kernel, model.donor.tasks, relative_named(like, tree)
+    weights = weights_of_relatives(kernel, tasks, name, like=relative, tree=tree).weights
+    estimates = estimates_of_relatives(
+        model, name, weights, weights, other_donors(model, None), SelfTrainingOptions()
+    )
+    donor, acceptor = estimates.whole
+    return replace(
+        model,
+        donor=donor,
+        acceptor=acceptor,
+        layer={**model.layer, name: estimates.layer(SelfTrainingOptions().ceiling)},
+    )
 
 
 def add_unlabelled(

@@ -40,7 +40,6 @@ from seqmtl._messages import messages_from
 from seqmtl.adaptation.adapted_model import adapt, learn_parts, with_organism
 from seqmtl.adaptation.relatives import (
     RelativeWeights,
-    extend,
     similarity,
     spread,
     weights_of_relatives,
@@ -50,9 +49,9 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
-from seqmtl.splicing.coding import Content, Stretch, learn_contents, transcribed
+from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import warnings_for
-from seqmtl.splicing.estimates import ALL, Estimates, layer_of_relatives, logit
+from seqmtl.splicing.estimates import ALL, Estimates, estimates_of_relatives, logit
 from seqmtl.splicing.genome_sample import (
     FOLDS,
     Ends,
@@ -61,7 +60,7 @@ from seqmtl.splicing.genome_sample import (
     find_candidates,
 )
 from seqmtl.splicing.layer import ENDS, DonorLetters, U12Introns
-from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
+from seqmtl.splicing.lengths import LengthTable, mixed_table
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
 from seqmtl.splicing.rounds import (
@@ -147,56 +146,22 @@ class SelfTraining:
         options: SelfTrainingOptions | None = None,
         donors: Sequence[str] = ("GC",),
     ) -> None:
-        self._donors = donors
         self._options = options = options or SelfTrainingOptions()
         self._shortage = ""  # of the predictions that training began with
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
         self.known_introns, self._watch = known_introns, watch
         self._is_labelled = _is_among(known_introns, sample)
-        tasks = model.donor.tasks
-        self._named, self.relatives = (
-            (relatives, relatives) if relatives else self._settled_relatives()
-        )
+        named, self.relatives = (relatives, relatives) if relatives else self._settled_relatives()
         self.weights = self.relatives.weights
-        donor, acceptor = (
-            replace(end, kernel=extend(end.kernel, len(tasks), name, self.weights))
-            for end in (model.donor, model.acceptor)
-        )
-        self._from_relatives = donor, acceptor
-        self._starts = [end.weights([name])[0] for end in self._from_relatives]
-        assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
-        self._prior = relatives_density([model.layer[task] for task in tasks], self.weights)
-        self._layer = layer_of_relatives(model, self.weights)
         self.rounds: list[SelfTrainingRound] = []
-        self.state = self._first_estimates(assumed)
+        self.state = estimates_of_relatives(
+            model, name, self.weights, named.weights, donors, options
+        )
+        self.state = replace(self.state, lengths=self._lengths([]))
+        self._starts = [end.weights([name])[0] for end in self.state.whole]
         self._candidates, self._reversed = self._score_both()
         self.posteriors = self._settle()
         self.rounds.append(self._summarize_round(None))
-
-    def _first_estimates(self, assumed: tuple[float, float]) -> Estimates:
-        """Return the estimates before any round: the relatives' site models, and the genome's."""
-        return Estimates(
-            [self._from_relatives] * FOLDS,
-            self._from_relatives,
-            assumed,
-            self._layer,
-            Content(self._layer.coding, 0),
-            self._lengths([]),
-            tuple(
-                DonorLetters(letters, float(np.log(self._options.donor_share)))
-                for letters in self._donors
-                if letters not in self.model.donor.site.consensus
-            ),
-            self._u12_of_relatives(),
-        )
-
-    def _u12_of_relatives(self) -> U12Introns | None:
-        """Return U12-type introns at their first share, if most relatives have any."""
-        layers = [self.model.layer[task].u12 for task in self.model.donor.tasks]
-        of_u12 = [u12 for u12 in layers if u12]
-        if self._named.weights @ np.array([u12 is not None for u12 in layers]) <= 0.5:
-            return None
-        return of_u12[0]._replace(shift=float(np.log(self._options.u12_share)))
 
     def _settled_relatives(self) -> tuple[RelativeWeights, RelativeWeights]:
         """Return the relatives by `like` and `tree`, and with weights settled on the genome.
@@ -246,11 +211,6 @@ class SelfTraining:
             )
             n_sites.append(likely_sites(trial.posteriors) * (1 - trial.rounds[0].reversed_rate))
         return np.array(n_sites)
-
-    def _mean_logit(self, end: MultiTaskModel) -> float:
-        """Return the mean logit of the shares that the relatives' probabilities assume."""
-        logits = [logit(end.prevalence(task)) for task in self.model.donor.tasks]
-        return float(self.weights @ np.array(logits))
 
     def _at(self, what: str) -> Callable[[float], object]:
         """Return what is called with the share of a part of this round that is done."""
@@ -334,7 +294,7 @@ class SelfTraining:
         if self.known_introns is not None:
             lengths = np.concatenate([lengths, self.known_introns.lengths])
             p = np.concatenate([p, np.ones(self.known_introns.lengths.size)])
-        return mixed_table(lengths, p, self._prior)
+        return mixed_table(lengths, p, self.state.prior)
 
     def _called_lengths(self) -> NDArray[np.int64]:
         """Return the lengths of the introns called."""
@@ -509,7 +469,7 @@ class SelfTraining:
         donor, acceptor = learnt
         n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
         pieces = transcribed(self._exons(self.posteriors))
-        (content,) = learn_contents([pieces], np.zeros((1, 1)), self._layer.coding)
+        (content,) = learn_contents([pieces], np.zeros((1, 1)), self.state.relatives.coding)
         return replace(
             self.state,
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
@@ -631,7 +591,7 @@ class SelfTraining:
                 "are known, give them with --introns"
             ]
         last = self.rounds[-1]
-        return warnings_for(self.sample, last, self._prior, sum(last.n_p90) > 0)
+        return warnings_for(self.sample, last, self.state.prior, sum(last.n_p90) > 0)
 
     def _calls(self) -> dict[str, Any]:
         """Return the number of introns expected, and called, with the share expected to be false.

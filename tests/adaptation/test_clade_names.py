@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqmtl import load_model
+from seqmtl import load
 from seqmtl.adaptation.messages import log_relatives
 from seqmtl.adaptation.relatives import RelativeWeights, weights_of_relatives
 from seqmtl.exceptions import UnknownTaskError
@@ -41,7 +41,7 @@ NEAREST = [
 
 @pytest.fixture(scope="module")
 def placed():
-    model = load_model("starter:donor")
+    model = load("starter:donor")
     return lambda name: weights_of_relatives(model.kernel, model.tasks, "new", like=name)
 
 
@@ -69,7 +69,7 @@ def test_the_common_name_of_an_organism_of_the_model_is_its_place(placed, name, 
 
 def test_a_tree_that_lacks_a_name_is_told_from_one_that_has_it():
     """--like Fungi --tree metazoa: the name is right, and only the tree is another."""
-    model = load_model("starter:donor")
+    model = load("starter:donor")
     for name, tree in (("Fungi", "metazoa"), ("rice", "metazoa"), ("Mammalia", "plants")):
         message = (
             f"'{name}' is neither .* of the tree {tree} or .*; the tree eukaryotes has it, and is "

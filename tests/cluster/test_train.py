@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seqmtl import load_model
+from seqmtl import load
 
 
 def test_workers_elsewhere_train_the_same_model(tmp_path, scheduler, seqmtl, monkeypatch):
@@ -21,7 +21,7 @@ def test_workers_elsewhere_train_the_same_model(tmp_path, scheduler, seqmtl, mon
         (tmp_path / name).mkdir()
         seqmtl(f"train w.tsv --features wd:3 -o {name}/m.seqmtl --memory 2G {where}")
         assert [path.name for path in (tmp_path / name).iterdir()] == ["m.seqmtl"]
-        models.append(load_model(tmp_path / name / "m.seqmtl"))
+        models.append(load(tmp_path / name / "m.seqmtl"))
     here, there = models
     np.testing.assert_array_equal(np.asarray(here.W), np.asarray(there.W))
     assert here.training["selection"] == there.training["selection"]

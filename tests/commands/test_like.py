@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load
 from seqmtl.adaptation import adapt
 from seqmtl.commands._options import name_of_file, with_organism_of_like
 from seqmtl.exceptions import SeqmtlError
@@ -47,7 +47,7 @@ def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
     assert "nearest trained relative a_mellifera (diverged 205 million years ago); exp" in messages
     assert "tree eukaryotes" not in messages  # which is no news
     near = [line for line in scan("--like 'D. simulans'")[1].splitlines() if "nearest" in line]
-    own = load_model("starter:donor").training["left_out"]["d_melanogaster"]
+    own = load("starter:donor").training["left_out"]["d_melanogaster"]
     assert near == [
         "seqmtl: note: D. simulans (Drosophila_simulans): nearest trained relative "
         f"d_melanogaster (diverged 5 million years ago); expected AUPRC at least about "
@@ -64,7 +64,7 @@ def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
 
 
 def test_the_scores_are_those_of_the_model_adapted_without_labels(scan, genome):
-    adapted = adapt(load_model("starter:acceptor"), "wasp", like="Nasonia vitripennis")
+    adapted = adapt(load("starter:acceptor"), "wasp", like="Nasonia vitripennis")
     adapted.save(genome.parent / "wasp.seqmtl")
     like = scan("--organism wasp --like 'Nasonia vitripennis'", "starter:acceptor")[0]
     again = scan("--organism wasp", genome.parent / "wasp.seqmtl")[0]
@@ -279,7 +279,7 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
 
 
 def test_paired_models_refuse_it_without_a_genome():
-    model = load_model("starter:splice")
+    model = load("starter:splice")
     request = SimpleNamespace(like="bee", tree=None, organism=None)
     message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
     with pytest.raises(SeqmtlError, match=message):

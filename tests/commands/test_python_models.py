@@ -52,7 +52,7 @@ COMMANDS = (
 REFUSED = {
     "kernels": (
         "is a model of kernels, not of weights",
-        "; use it in Python (seqmtl.load_model)\n",
+        "; use it in Python (seqmtl.load)\n",
     ),
     "numbers": ("/numbers: is a model of numbers; ", " in Python\n"),
 }

@@ -9,7 +9,7 @@ import sys
 import pytest
 from numpy.testing import assert_array_equal
 
-from seqmtl import load_model
+from seqmtl import load
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 from seqmtl.training.checkpoint import Checkpoint
@@ -66,7 +66,7 @@ def _trained(seqmtl, command, output):
     seqmtl(f"{command} -o {output}")
     visible = [path.name for path in output.parent.iterdir() if path.name[0] != "."]
     assert visible == [output.name]  # a killed run may leave hidden files
-    return load_model(output)
+    return load(output)
 
 
 def _assert_resumed(resumed, whole, table, kind):

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskClassifierCV, MultiTaskSVC, WeightedDegree, Windows, load_model
+from seqmtl import MultiTaskClassifierCV, MultiTaskSVC, WeightedDegree, Windows, load
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 
@@ -111,7 +111,7 @@ def test_the_best_call_is_the_true_base(signal, offset, has_letters, case, tmp_p
     _, sites, _, told = case(signal, offset, has_letters=has_letters, options=options)
     assert re.search(rf"site begins at base {offset} of {LENGTH} \(0-based\): ", told)
     length = SIGNALS[signal][2]
-    assert vars(load_model("m.seqmtl").site).items() >= {"offset": offset, "length": length}.items()
+    assert vars(load("m.seqmtl").site).items() >= {"offset": offset, "length": length}.items()
     seqmtl("scan m.seqmtl g.fa --organism x --threshold -100 -o calls.bed")
     assert called(tmp_path, sites, length) == sites
 
@@ -126,7 +126,7 @@ def test_without_a_site_labels_choose_features_and_given_ones_are_refused(case, 
         r"have no common site.*cut around sites, give .* \(0-based\) with --site", note
     )
     assert "unknown" not in told
-    assert load_model("m.seqmtl").site.length == 0
+    assert load("m.seqmtl").site.length == 0
     for wrong, message in (
         ("--site 60", "w.tsv:2: site must be a base of the sequence, 0 to 59, got 60"),
         ("--site 44 --window 20", "w.tsv:2: the site must be inside the window, got base 24 of"),
@@ -138,7 +138,7 @@ def test_without_a_site_labels_choose_features_and_given_ones_are_refused(case, 
 
 def test_the_site_of_a_column_and_of_headers_is_kept_by_a_cut(case, tmp_path, seqmtl):
     case("tss", 44, options="--site 44 --window 40")
-    assert load_model("m.seqmtl").site.offset == 34
+    assert load("m.seqmtl").site.offset == 34
     head, *rows = (tmp_path / "w.tsv").read_text().splitlines()
     table = "\n".join([f"{head}\tsite", *(f"{row}\t44" for row in rows)])
     (tmp_path / "s.tsv").write_text(table + "\n")
@@ -172,8 +172,8 @@ def test_python_has_the_site_of_windows(case):
     ):
         message = rf"{remedy}; cut them with Windows.with_site_at\(44, 60\)"
         with pytest.raises(ValueError, match=message):
-            load_model("m.seqmtl").decision_function(other)
-        assert load_model("m.seqmtl").decision_function(other.with_site_at(44, 60)).size == len(y)
+            load("m.seqmtl").decision_function(other)
+        assert load("m.seqmtl").decision_function(other.with_site_at(44, 60)).size == len(y)
     with pytest.raises(ValueError, match="site must be inside the windows of 60 bases"):
         Windows.from_strings(texts, y, site=60)
     with pytest.raises(ValueError, match="the site must be known to place windows"):
@@ -195,7 +195,7 @@ def test_python_finds_the_site_or_does_not_know_it_but_never_takes_the_middle(
         windows = Windows.from_strings(texts, y, ["x"] * len(y))
         model = MultiTaskClassifierCV(WeightedDegree(4), costs=[1.0]).fit(windows).model_
         model.save(tmp_path / "p.seqmtl")
-        assert len(load_model("p.seqmtl").decision_function(windows)) == len(y)
+        assert len(load("p.seqmtl").decision_function(windows)) == len(y)
         command = "scan p.seqmtl g.fa --organism x --threshold -100 -o calls.bed"
         if signal == "donor":
             assert model.site.offset == 44
@@ -219,7 +219,7 @@ def test_python_finds_the_site_or_does_not_know_it_but_never_takes_the_middle(
 def test_other_letters_are_looked_for_at_the_site_of_the_model(case, tmp_path, seqmtl):
     """scan --consensus with a model of a site without letters that is not in the middle."""
     sites = case("donor", 44, options="--site 44", has_letters=False)[1]
-    model = load_model("m.seqmtl")
+    model = load("m.seqmtl")
     assert (model.site.offset, model.site.letters) == (44, "")
     seqmtl("scan m.seqmtl g.fa --organism x --consensus GT --threshold -100 -o calls.bed")
     assert called(tmp_path, sites, 2) == sites

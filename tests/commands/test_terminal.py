@@ -28,9 +28,9 @@ def test_control_characters_are_escaped_except_tabs_and_line_ends():
 
 
 def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
-    from seqmtl.loading import load_model
+    from seqmtl.loading import load
 
-    found = load_model(model)
+    found = load(model)
     found.training["settings"]["loss"] = f"hinge{CONTROLS}"
     found.training["command"] = "\x1b]0;title\x07"
     found.save(model)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskSVC, load_model, read_dataset, read_windows
+from seqmtl import MultiTaskSVC, load, read_dataset, read_windows
 from seqmtl.exceptions import InputFormatError
 
 
@@ -34,7 +34,7 @@ def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seq
     assert result["mean"]["auroc"] > 0.8
     assert result["signal"] == "acceptor"
     test = read_windows(folder, split="test")
-    model = load_model(path)
+    model = load(path)
     np.testing.assert_allclose(model.decision_function(test), svc.decision_function(test))
 
 

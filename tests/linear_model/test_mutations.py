@@ -19,7 +19,7 @@ from seqmtl import (
     WeightedDegree,
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from tests.linear_model.cases import motif_windows
 from tests.mutations import mutations, read, use, write
 
@@ -81,7 +81,7 @@ def saved(request, tmp_path_factory):
 
 def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
     path, X = saved
-    tasks = load_model(path).tasks
+    tasks = load(path).tasks
     expected, changed = use(path, X, tasks), tmp_path / "changed.seqmtl"
     counts = {"refused": 0, "same": 0}
     for name, content in mutations(path.read_bytes(), seed=0, n=900):
@@ -107,7 +107,7 @@ def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
 
 def test_pairs_of_changes_and_no_change(saved, tmp_path):
     path, X = saved
-    tasks, changed = load_model(path).tasks, tmp_path / "changed.seqmtl"
+    tasks, changed = load(path).tasks, tmp_path / "changed.seqmtl"
     for name, content in mutations(path.read_bytes(), seed=1, n=120, changes=2):
         if "training." in name:
             continue
@@ -168,7 +168,7 @@ EDITS = [
 def test_messages_name_the_file_and_the_key(calibrated, tmp_path, key, value, message):
     changed = _edited(calibrated, tmp_path / "changed.seqmtl", {key: value})
     with pytest.raises(ModelFileError) as info:
-        load_model(changed)
+        load(changed)
     assert str(info.value).startswith(f"{changed}: {message}")
     assert str(info.value).endswith(_REFUSAL)
 
@@ -176,8 +176,8 @@ def test_messages_name_the_file_and_the_key(calibrated, tmp_path, key, value, me
 def test_unknown_keys_are_kept_but_not_those_of_another_format(calibrated, tmp_path):
     deep = {"deep": [1, None, "x"]}
     added = {"note": "of a newer seqmtl", "seqmtl_version": "99.0", "training.note": deep}
-    model = load_model(_edited(calibrated, tmp_path / "newer", added))
+    model = load(_edited(calibrated, tmp_path / "newer", added))
     assert model.training["note"] == deep
     later = _edited(calibrated, tmp_path / "later", {"format_version": 10**30})
     with pytest.raises(ModelFileError, match=r"has model format 10{30}, .*; train again, or"):
-        load_model(later)
+        load(later)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from seqmtl import TaskKernel, load_model
+from seqmtl import TaskKernel, load
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
@@ -115,7 +115,7 @@ def test_files_are_recognised_by_their_content(results, evaluated):
 
 def test_probabilities_are_at_the_share_of_the_regions_that_are_not_for_tests(results):
     dataset = results / "acceptor" / "dataset"
-    model = load_model(read_folder(results).signals["acceptor"].files["joint"])
+    model = load(read_folder(results).signals["acceptor"].files["joint"])
     for name in json.loads((dataset / "summary.json").read_text())["organisms"]:
         parts = [
             score_candidates(model, dataset, split=s, organism=name) for s in ("train", "valid")

@@ -214,7 +214,7 @@ def test_filters_that_cannot_be_are_refused():
         (["--consensus", "xy"], "--consensus must be 2 of the letters"),
         (["--consensus", ""], "--consensus must have a value, got an empty text"),
         (["--regions", ""], "--regions must name a file, got an empty text"),
-        (["--format", "bigwig", "-o", "-"], "bigWig cannot be written to standard output"),
+        (["--format", "bigwig", "-o", "-"], "bigwig cannot be written to standard output"),
         (["--format", "bigwig", "-o", "{tmp}/x.bw.gz"], "name it without .gz"),
         (["--format", "gff"], "got 'gff'; did you mean"),
         (["-o", "-", "--json", "-"], "cannot both go to standard output"),

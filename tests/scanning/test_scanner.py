@@ -365,7 +365,7 @@ class TestFiles:
             "-": "bed",
             "a.b/sites": "bed",
         }.items():
-            assert guess_format(name) == expected
+            assert guess_format(name).name == expected
         for name in ("a.txt", "a.vcf.gz", "c.elegans"):
             with pytest.raises(ValueError, match=r"one of \.bw .* \.bed .*; or name the format"):
                 guess_format(name)

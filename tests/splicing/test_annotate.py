@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from seqmtl.commands.adapt import Adapt
 from seqmtl.commands.annotate import Annotate
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.loading import load_model
+from seqmtl.loading import load
+from seqmtl.splicing.model import PairedModel
 from tests.crashes import files_of
 
 
 @pytest.fixture(scope="module")
 def starter():
-    return load_model("starter:splice")
+    return load("starter:splice")
 
 
 def _task(starter, file, like="Diptera", **options):
@@ -49,7 +49,7 @@ def test_a_genome_in_a_file_called_as_an_organism_is_adapted_to(new, tmp_path, s
     summary = json.loads((tmp_path / "x/summary.json").read_text())
     assert summary["organism"] == "a_genome"
     assert summary["rounds"][0]["n_p90"][0] > 100
-    assert load_model(tmp_path / "x/model.seqmtl").training["unlabelled"].keys() == {"a_genome"}
+    assert load(tmp_path / "x/model.seqmtl").training["unlabelled"].keys() == {"a_genome"}
 
 
 @pytest.fixture
@@ -89,6 +89,14 @@ def test_an_organism_of_the_model_has_no_rounds(annotate, tmp_path):
     assert f"<td>{summary['scans'][0]['n_scored']:,}</td>" in page
 
 
+def test_the_introns_are_those_of_a_scan_with_the_model_of_the_folder(annotate, tmp_path, seqmtl):
+    annotate("c", "--organism new")
+    folder, genome = tmp_path / "x", json.loads((tmp_path / "x/summary.json").read_text())["genome"]
+    seqmtl(f"scan {folder}/model.seqmtl {genome} --organism new --format all -o {tmp_path}/sites")
+    for name in ("sites.introns.gff3", "sites.donor.bed.gz", "sites.acceptor.minus.bw"):
+        assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
 def test_files_of_other_names_stay(annotate, tmp_path):
     (tmp_path / "x").mkdir()
     (tmp_path / "x/notes.txt").write_text("mine")
@@ -98,10 +106,10 @@ def test_files_of_other_names_stay(annotate, tmp_path):
 
 @pytest.mark.parametrize("error", [SeqmtlError("no"), KeyboardInterrupt()])
 def test_a_run_that_fails_leaves_no_folder(annotate, tmp_path, monkeypatch, error):
-    def fail(self):
+    def fail(self, path):
         raise error
 
-    monkeypatch.setattr(Adapt, "run", fail)
+    monkeypatch.setattr(PairedModel, "save", fail)
     code = 1 if isinstance(error, SeqmtlError) else 130
     annotate("c", code=code)
     assert not (tmp_path / "x").exists()

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.reporting.folder_sections import paired_models
 from seqmtl.splicing.diagnostics import warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
@@ -60,7 +60,7 @@ def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
         if row["bases"] == "all" and row["calls of .9"] >= 20:
             case = measured.setdefault((row["clade"], row["model"]), [])
             case.append(round(row["right"], 2))
-    stored = load_model("starter:splice").training["precision"]
+    stored = load("starter:splice").training["precision"]
     assert stored.keys() == {clade for clade, _ in measured}
     for (clade, case), shares in measured.items():
         assert stored[clade][case] == [min(shares), max(shares)]
@@ -71,7 +71,7 @@ def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
 
 
 def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):
-    model = load_model(case / "splice")
+    model = load(case / "splice")
     contents = SimpleNamespace(paired={"m": model}, path_of=lambda name: name)
     listed = [
         [

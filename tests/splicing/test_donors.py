@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl import Windows
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.scanning.finder import scanner_of
 from seqmtl.sequences import encode
 from seqmtl.splicing import PairedFinder
@@ -81,7 +81,7 @@ def _piece(codes):
 @pytest.mark.parametrize("letters", ["GC", "GA", "AT", "CC"])
 def test_other_letters_score_as_those_of_the_model(letters):
     """By tables, and by windows, on either strand."""
-    model, rng = load_model("starter:donor"), np.random.default_rng(0)
+    model, rng = load("starter:donor"), np.random.default_rng(0)
     site = replace(model.site, letters=f"GT,{letters}")
     scanner = scanner_of(model, "c_elegans", site=site)
     rows = ["".join(row) for row in rng.choice(list("ACGT"), (40, model.length))]
@@ -111,7 +111,7 @@ def test_their_rarity_is_a_factor_of_their_introns():
 
 def test_rounds_learn_how_rare_they_are(mutated, new):
     folder, changed = mutated
-    path, model = folder / "c.fa", load_model(new / "pair.seqmtl")
+    path, model = folder / "c.fa", load(new / "pair.seqmtl")
     sample, options = sample_genome(path, 61), SelfTrainingOptions(max_rounds=2)
     own = SelfTraining(model, "c", sample, options=options, donors=("GC", "GA"))
     own.train(lambda told: None)
@@ -136,7 +136,7 @@ def test_pair_fits_their_rarity_to_a_dataset_that_has_them(mutated, new, tmp_pat
         run(f"dataset {path} --signal {signal} -o {tmp_path}/{signal}s")
     data = f"{tmp_path}/donors {tmp_path}/acceptors"
     run(f"pair {new}/donor {new}/acceptor {data} -o {tmp_path}/gc.seqmtl")
-    model = load_model(tmp_path / "gc.seqmtl")
+    model = load(tmp_path / "gc.seqmtl")
     for name in "ab":
         (gc,) = model.layer[name].donors
         assert gc.letters == "GC"
@@ -144,14 +144,14 @@ def test_pair_fits_their_rarity_to_a_dataset_that_has_them(mutated, new, tmp_pat
     found = _found(model, "a", folder / "a.fa", 0.5)
     assert len(found & {*changed["a"]}) > 0.6 * len(changed["a"])
     header, arrays = read_arrays(tmp_path / "gc.seqmtl")
-    again = load_model(tmp_path / "gc.seqmtl").contents()[1]
+    again = load(tmp_path / "gc.seqmtl").contents()[1]
     assert_array_equal(again["introns"], arrays["introns"])
     for wrong in ("G", "GN", 3):
         damaged = json.loads(json.dumps(header))
         damaged["layer"]["a"]["donors"][0]["letters"] = wrong
         write_arrays(tmp_path / "wrong", damaged, arrays)
         with pytest.raises(ModelFileError, match=r"two of the letters A, C, G, T, such as GC"):
-            load_model(tmp_path / "wrong")
+            load(tmp_path / "wrong")
 
 
 @pytest.mark.parametrize(

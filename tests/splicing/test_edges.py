@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece, load_genome
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, fit, fit_layer
 from seqmtl.splicing.candidates import edge_finders, find_edges
@@ -43,7 +43,7 @@ def test_codons_are_those_in_the_letters(case):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 4, 3_000).astype(np.uint8)
     codes[rng.integers(0, 3_000, 40)] = 4
-    edges = edge_finders(load_model(case / "splice").layer_of("a"), {}, "a")
+    edges = edge_finders(load(case / "splice").layer_of("a"), {}, "a")
     like = Sites(np.zeros(0, np.int64), np.zeros(0, bool), {"log_odds": np.zeros(0, np.float32)})
     assert [edge.signal for edge in edges] == ["start", "stop"]
     for begin, end in ((-50, 5_000), (1_200, 1_300), (1_500, 1_500), (200, 900), (4_100, 5_000)):
@@ -60,7 +60,7 @@ def test_codons_are_those_in_the_letters(case):
 
 def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes):
     """An organism that a model lacks goes without: start codons of b are alike."""
-    model = load_model(genes / "genes")
+    model = load(genes / "genes")
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
     for organism, signals in (("a", [*ENDS, *EDGES]), ("b", [*ENDS, "stop"])):
         command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism {organism}"
@@ -84,7 +84,7 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
 
 
 def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
-    first = load_model(genes / "genes")
+    first = load(genes / "genes")
     first.save(genes / "again")
     assert (genes / "again").read_bytes() == (genes / "genes").read_bytes()
     assert list(first.site_models) == [*ENDS, *EDGES]
@@ -121,7 +121,7 @@ def test_an_organism_that_a_model_lacks_weighs_its_codons_as_without_models(
     case, genes, monkeypatch
 ):
     donor, acceptor, start = (
-        load_model(path) for path in (case / "donor", case / "acceptor", genes / "start")
+        load(path) for path in (case / "donor", case / "acceptor", genes / "start")
     )
     monkeypatch.setattr(fit, "_GAIN", 1e-6)  # values at the optimum
     alone, beside = (
@@ -133,7 +133,7 @@ def test_an_organism_that_a_model_lacks_weighs_its_codons_as_without_models(
 
 
 def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
-    model = load_model(genes / "genes")
+    model = load(genes / "genes")
     ends = model.donor, model.acceptor, model.layer
     for lacking in EDGES:
         edges = {signal: own for signal, own in model.edges.items() if signal != lacking}
@@ -145,7 +145,7 @@ def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
         arrays = {name: own for name, own in arrays.items() if not name.startswith(f"{lacking}.")}
         write_arrays(tmp_path / "bad", header, arrays)
         with pytest.raises(ModelFileError, match=message):
-            load_model(tmp_path / "bad")
+            load(tmp_path / "bad")
     alike = model.layer["b"]._replace(edges=(Edge("start", 0.5, 0.0, -1e9),))
     with pytest.raises(ValueError, match=r"layer\.b\.edges must be"):
         PairedModel(*ends[:2], {**model.layer, "b": alike}, edges=model.edges)
@@ -153,9 +153,9 @@ def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
 
 def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
     genome = case / "sim/genomes/b.fa"
-    own = add_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)
+    own = add_unlabelled(load(genes / "genes"), "c", str(genome), "a", None)
     own.paired().save(tmp_path / "more")
-    model = load_model(tmp_path / "more")
+    model = load(tmp_path / "more")
     assert list(model.edges) == list(EDGES)
     assert model.signals_of("c") == [*ENDS]
     assert [(edge.signal, edge.scale) for edge in model.layer["c"].edges] == [
@@ -164,7 +164,7 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
     for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
         options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
         run(f"scan {given} {case}/sim/genomes/a.fa {options}")
-    for signal in load_model(genes / "genes").site_models:
+    for signal in load(genes / "genes").site_models:
         before, after = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
         assert [row[:3] for row in before] == [row[:3] for row in after]
         p, q = (np.array([float(row[7]) for row in own]) for own in (before, after))
@@ -203,7 +203,7 @@ def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
         path = tmp_path / "changed"
         path.write_bytes(mutations.write(changed, own))
         try:
-            model = load_model(path)
+            model = load(path)
         except ModelFileError as error:
             counts["refused"] += str(error).startswith(f"{path}: ")
             continue
@@ -233,5 +233,5 @@ def test_an_edge_that_is_none_is_refused(genes, tmp_path, change, message):
     header["layer"]["a"]["edges"][1] |= change
     write_arrays(tmp_path / "changed", header, arrays)
     with pytest.raises(ModelFileError) as info:
-        load_model(tmp_path / "changed")
+        load(tmp_path / "changed")
     assert str(info.value).startswith(f"{tmp_path}/changed: {message}")

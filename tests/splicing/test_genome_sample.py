@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.splicing import genome_sample
 from seqmtl.splicing.candidates import end_finder
@@ -72,7 +72,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
     cuts = np.random.default_rng(0).integers(600, 2_500, 60).cumsum()
     parts = [text[first:last] for first, last in pairwise([0, *cuts.tolist()])]
     path = write("".join(f">c{k}\n{part}\n" for k, part in enumerate(parts)), "small.fa")
-    model = load_model(new / "pair.seqmtl")
+    model = load(new / "pair.seqmtl")
     layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
     finders = [
         tuple(end_finder(end, task) for end in (model.donor, model.acceptor)) for task in ("a", "b")
@@ -103,7 +103,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
 
 
 def test_a_part_of_the_candidates_is_evenly_spaced_groups(new):
-    model = load_model(new / "pair.seqmtl")
+    model = load(new / "pair.seqmtl")
     sample = sample_genome(new / "sim/genomes/c.fa", 61)
     layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
     finders = [tuple(end_finder(end, "a") for end in (model.donor, model.acceptor))] * 2

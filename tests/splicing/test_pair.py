@@ -14,7 +14,7 @@ from seqmtl import TaskKernel, Windows
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.splicing import fit, fit_layer, paired_scores, score_paired
 from seqmtl.splicing.candidates import cut_regions, end_finders, find_piece
@@ -31,7 +31,7 @@ PLACES = 4 ** np.arange(4, -1, -1)  # of the letters of a word
 
 
 def _inputs(case):
-    models = [load_model(case / signal) for signal in SIGNALS]
+    models = [load(case / signal) for signal in SIGNALS]
     return (*models, case / "donors", case / "acceptors")
 
 
@@ -92,7 +92,7 @@ def _by_hand(model, letters, word):
 
 def test_candidates_of_both_strands_are_those_in_the_letters(case):
     donor, acceptor, donors, acceptors = _inputs(case)
-    model = load_model(case / "splice")
+    model = load(case / "splice")
     layer = model.layer_of("b")
     found = score_paired(model, donors, acceptors, split="test", organism="b")
     held = read_split_genome(donors, "b", "test")
@@ -116,7 +116,7 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
 
 
 def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
-    model = load_model(case / "splice")
+    model = load(case / "splice")
     whole = score_paired(model, case / "donors", case / "acceptors", split="test")
     monkeypatch.setattr(paired_scores, "_PIECE", 9_000)
     cut = score_paired(model, case / "donors", case / "acceptors", split="test")
@@ -130,7 +130,7 @@ def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
 
 def test_a_region_shorter_than_a_window_has_no_candidates(case):
     donor, acceptor, *paths = _inputs(case)
-    layer = load_model(case / "splice").layer_of("a")
+    layer = load(case / "splice").layer_of("a")
     held = read_both(*paths, "a", "valid")
     tiny = [replace(own, regions=own.regions[:1, :1] + np.array([0, 20])) for own in held]
     (bounds,) = cut_regions(tiny[0], 10_000, 1_000_000)
@@ -187,11 +187,11 @@ def test_the_slope_of_a_fit_is_that_of_the_likelihood(case, monkeypatch):
 
 
 def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
-    first = load_model(case / "splice")
+    first = load(case / "splice")
     assert isinstance(first, PairedModel)
     first.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (case / "splice").read_bytes()
-    again = load_model(tmp_path / "again")
+    again = load(tmp_path / "again")
     for name in "ab":
         a, b = first.layer_of(name), again.layer_of(name)
         assert a.exons.size == 600
@@ -199,7 +199,7 @@ def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
             assert_array_equal(own, other)
             assert type(own) is type(other)
     for signal in SIGNALS:
-        assert_array_equal(getattr(again, signal).W, load_model(case / signal).W)
+        assert_array_equal(getattr(again, signal).W, load(case / signal).W)
     run(f"info {case}/splice")
     shown = capsys.readouterr().out
     assert "donors and acceptors in pairs" in shown
@@ -230,7 +230,7 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
     change(header, arrays)
     write_arrays(tmp_path / "bad", header, arrays)
     with pytest.raises(ModelFileError, match=message):
-        load_model(tmp_path / "bad")
+        load(tmp_path / "bad")
 
 
 def test_content_of_another_shape_is_refused(case, tmp_path):
@@ -239,12 +239,12 @@ def test_content_of_another_shape_is_refused(case, tmp_path):
         changed = {**arrays, "coding": np.zeros(shape, dtype=np.float32)}
         write_arrays(tmp_path / "other", header, changed)
         with pytest.raises(ModelFileError, match="array coding must be"):
-            load_model(tmp_path / "other")
+            load(tmp_path / "other")
 
 
 def test_predict_says_that_it_cannot(case):
     with pytest.raises(SeqmtlError, match="so it takes no windows"):
-        load_model(case / "splice").predictions(None)
+        load(case / "splice").predictions(None)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_datasets_of_different_genomes_are_refused(case, capsys, tmp_path):
     error = capsys.readouterr().err
     assert "must have the same genome of b; build both from one configuration" in error
     with pytest.raises(SeqmtlError, match="must have the same genome of b"):
-        score_paired(load_model(case / "splice"), case / "donors", tmp_path / "other", split="test")
+        score_paired(load(case / "splice"), case / "donors", tmp_path / "other", split="test")
 
 
 def test_an_annotation_without_introns_is_refused(case, monkeypatch):
@@ -323,7 +323,7 @@ def test_an_organism_that_the_datasets_lack_is_told(case, tmp_path, seqmtl):
 
 
 def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
-    layer = load_model(case / "splice").layer_of("b")
+    layer = load(case / "splice").layer_of("b")
     known, calls = fit._count_sites, []
 
     def doubled(held):  # as if the training regions had twice as many sites
@@ -351,7 +351,7 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
     for signal in SIGNALS:
         data = tmp_path / f"{signal}s"
         run(f"dataset {tmp_path}/a.toml --signal {signal} -o {data}")
-    model, pieces = load_model(case / "splice"), []
+    model, pieces = load(case / "splice"), []
     for folder in (case, tmp_path):
         paths = [folder / f"{signal}s" for signal in SIGNALS]
         held, finders = (

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.calibration.curve import to_probability
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.scanning import blocks
 from seqmtl.splicing import finder
 from seqmtl.splicing.chain import run_chain
@@ -31,7 +31,7 @@ def small_blocks(monkeypatch, size):
 @pytest.fixture(scope="module")
 def expected(case):
     """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
-    model = load_model(case / "splice")
+    model = load(case / "splice")
     sites, introns = {"donor": {}, "acceptor": {}}, {}
     for name, codes in open_contigs(case / "sim/genomes/a.fa"):
         own, listed = whole_contig(model, "a", codes)
@@ -90,7 +90,7 @@ def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
 def test_spsc_holds_both_signals(case, expected, tmp_path):
     _scan(case, tmp_path / "x.spsc")
     rows = rows_of(tmp_path / "x.spsc")
-    model = load_model(case / "splice")
+    model = load(case / "splice")
     for letter, signal in (("D", "donor"), ("A", "acceptor")):
         prior = getattr(model, signal).prevalence("a")
         wanted = set()
@@ -193,11 +193,10 @@ def test_the_counts_that_are_told_add_up(case, tmp_path, seqmtl):
     options = f"--organism a --format introns -o {tmp_path}/x.bed"
     shown = seqmtl(f"scan {case}/splice {case}/sim/genomes/a.fa {options}").err
     told = re.search(
-        r"(\d+) candidates, (\d+) removed by min_probability, (\d+) left; (\d+) introns written",
-        shown,
+        r"(\d+) candidates, (\d+) removed by min_probability, (\d+) introns written", shown
     )
-    candidates, removed, left, introns = map(int, told.groups())
-    assert candidates == removed + left
+    candidates, removed, introns = map(int, told.groups())
+    assert 0 < removed < candidates
     assert introns == len(_introns(rows_of(tmp_path / "x.bed"))) > 0
 
 

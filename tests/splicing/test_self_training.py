@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.datasets.known_introns import read_known_introns
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import with_letters
@@ -48,7 +48,7 @@ def _calls(model, path, least):
 
 def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypatch, caplog):
     own = SelfTraining(
-        load_model(new / "pair.seqmtl"),
+        load(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
         options=SelfTrainingOptions(max_rounds=2),
@@ -84,7 +84,7 @@ def _check_calls(own):
 
 def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new):
     own = SelfTraining(
-        load_model(new / "pair.seqmtl"),
+        load(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
         options=SelfTrainingOptions(max_rounds=2, min_called_share=0.999),
@@ -98,7 +98,7 @@ def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new):
 
 def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch):
     own = SelfTraining(
-        load_model(new / "pair.seqmtl"),
+        load(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
         options=SelfTrainingOptions(max_rounds=2),
@@ -117,7 +117,7 @@ def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch)
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     path = new / "sim/genomes/c.fa"
     own = SelfTraining(
-        load_model(new / "pair.seqmtl"),
+        load(new / "pair.seqmtl"),
         "c",
         sample_genome(path, PADDING),
         options=SelfTrainingOptions(max_rounds=3),
@@ -139,7 +139,7 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
 
 
 def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
-    model, path = load_model(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
+    model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
     own = SelfTraining(
         model, "c", sample_genome(path, PADDING), options=SelfTrainingOptions(max_rounds=1)
     )
@@ -158,7 +158,7 @@ def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
 
 
 def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
-    model, path = load_model(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
+    model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
     sample, options = sample_genome(path, PADDING), SelfTrainingOptions(max_rounds=3)
     usual = SelfTraining(model, "c", sample, options=options)
     for name, layer in model.layer.items():
@@ -179,7 +179,7 @@ def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
 
 def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_expected(new):
     model, sample = (
-        load_model(new / "pair.seqmtl"),
+        load(new / "pair.seqmtl"),
         sample_genome(new / "sim/genomes/c.fa", PADDING),
     )
     own = SelfTraining(model, "c", sample)
@@ -228,7 +228,7 @@ def test_decoys_that_look_most_like_sites_all_count_and_the_others_as_a_sample()
 def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
     letters = np.random.default_rng(seed).choice(list("ACGT"), 300_000, p=[0.3, 0.2, 0.2, 0.3])
     path = write(f">r\n{''.join(letters)}\n", "r.fa")
-    model, genes = load_model(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
+    model, genes = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
     own = SelfTraining(model, "c", sample_genome(path, PADDING))
     beside = SelfTraining(model, "c", sample_genome(genes, PADDING))  # 240,000 bases
     assert sum(own.rounds[0].n_p90) < 0.03 * sum(beside.rounds[0].n_p90)
@@ -243,7 +243,7 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
         letters[begins + place] = letter
     path = write(f">r\n{''.join(letters)}\n", "r.fa")
     bed = write("".join(f"r\t{begin}\t{begin + 100}\ti\t1\t+\n" for begin in begins), "i.bed")
-    model = load_model(new / "pair.seqmtl")
+    model = load(new / "pair.seqmtl")
     known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
     own = SelfTraining(model, "c", sample_genome(path, PADDING), known_introns=known)
     assert not own.is_enough
@@ -261,7 +261,7 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
 )
 def test_others_count_beside_a_relative_if_its_weights_have_errors(new, name, size, expected):
     """Such are those of an organism of few introns; others like it are then of use."""
-    rng, model = np.random.default_rng(0), load_model(new / "pair.seqmtl")
+    rng, model = np.random.default_rng(0), load(new / "pair.seqmtl")
     kernel = TaskKernel(["a", "b"], [[1.0, 0.8], [0.8, 1.0]])
 
     def with_errors(end):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from seqmtl import Windows, load_model
+from seqmtl import Windows, load
 from seqmtl.commands.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -43,7 +43,7 @@ FIGURES = re.compile(
 @pytest.mark.parametrize("signal", SIGNALS)
 def test_a_starter_model_is_small_and_complete(signal):
     assert (FOLDER / f"{signal}.seqmtl").stat().st_size <= LIMIT
-    model = load_model(f"starter:{signal}")
+    model = load(f"starter:{signal}")
     assert len(model.tasks) == 84
     assert set(model.tasks) > {*GENOMES, *OTHERS}
     assert model.site.letters == SIGNALS[signal]
@@ -55,8 +55,8 @@ def test_a_starter_model_is_small_and_complete(signal):
 
 def test_the_paired_starter_model_is_of_the_other_two(tmp_path):
     assert sum(path.stat().st_size for path in FOLDER.glob("*.seqmtl")) < 20e6
-    model = load_model("starter:splice")
-    assert model.tasks == tuple(model.layer) == load_model("starter:donor").tasks
+    model = load("starter:splice")
+    assert model.tasks == tuple(model.layer) == load("starter:donor").tasks
     assert all(layer.donors[0].letters == "GC" for layer in model.layer.values())
     without = {name for name, layer in model.layer.items() if layer.u12 is None}
     assert len(without) == 13
@@ -66,15 +66,15 @@ def test_the_paired_starter_model_is_of_the_other_two(tmp_path):
         {*facts["organisms"]} <= {*model.tasks} for facts in model.training["precision"].values()
     )
     for signal in SIGNALS:
-        own, site_model = getattr(model, signal), load_model(f"starter:{signal}")
+        own, site_model = getattr(model, signal), load(f"starter:{signal}")
         assert np.array_equal(own.bias, site_model.bias)
         assert own.training == site_model.training
     model.save(tmp_path / "whole.seqmtl")  # which holds its parts
-    assert load_model(tmp_path / "whole.seqmtl").layer_facts() == model.layer_facts()
+    assert load(tmp_path / "whole.seqmtl").layer_facts() == model.layer_facts()
     header, arrays = read_arrays(FOLDER / "splice.seqmtl")
     write_arrays(tmp_path / "bad.seqmtl", header | {"donor": {"starter": "tss"}}, arrays)
     with pytest.raises(ModelFileError, match=r"starter:tss.*is not a shipped model"):
-        load_model(tmp_path / "bad.seqmtl")
+        load(tmp_path / "bad.seqmtl")
 
 
 def test_the_paired_starter_model_finds_an_intron(tmp_path):
@@ -97,7 +97,7 @@ def test_the_paired_starter_model_finds_an_intron(tmp_path):
 )
 def test_a_consensus_site_beats_nearly_all_random_ones(signal, consensus, at):
     rng = np.random.default_rng(4)
-    model = load_model(f"starter:{signal}")
+    model = load(f"starter:{signal}")
     first = model.site.offset
     texts = ["".join(row) for row in rng.choice(list("ACGT"), (400, model.length))]
     plain = [f"{t[:first]}{SIGNALS[signal]}{t[first + 2 :]}" for t in texts]
@@ -112,7 +112,7 @@ def test_a_consensus_site_beats_nearly_all_random_ones(signal, consensus, at):
 
 @pytest.mark.parametrize("signal", SIGNALS)
 def test_the_page_has_the_accuracy_of_every_organism(signal):
-    model, at = load_model(f"starter:{signal}"), list(SIGNALS).index(signal)
+    model, at = load(f"starter:{signal}"), list(SIGNALS).index(signal)
     rows = {name: figures for name, *figures in FIGURES.findall(CARD)}
     assert rows.keys() == set(model.tasks)
     for name, entry in model.training["left_out"].items():
@@ -135,7 +135,7 @@ def test_the_accuracy_on_the_page_is_that_of_the_file(signal, shared_data):
     spec.loader.exec_module(script)
     if not (shared_data / "intron90").exists():
         pytest.skip("no intron90")
-    model = load_model(f"starter:{signal}")
+    model = load(f"starter:{signal}")
     n_checked = 0
     for name, rows in script.rows_of_introns(shared_data, signal, "test"):
         if name not in GENOMES:

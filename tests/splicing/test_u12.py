@@ -15,7 +15,7 @@ from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.site import Site
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.sequences import reverse_complement as turned
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.chain import either_class, is_first_at_site, run_chain
@@ -117,7 +117,7 @@ def _u12_models():
 @pytest.fixture(scope="module")
 def minor(new, tmp_path_factory):
     """A paired model in which a and b have U12-type introns, a genome with some, and these."""
-    model, folder = load_model(new / "pair.seqmtl"), tmp_path_factory.mktemp("u12")
+    model, folder = load(new / "pair.seqmtl"), tmp_path_factory.mktemp("u12")
     u12 = U12Introns(-9.0, (0.0, 0.0))
     layer = {name: of_name._replace(u12=u12) for name, of_name in model.layer.items()}
     paired = replace(model, layer=layer, u12=_u12_models())
@@ -175,7 +175,7 @@ def test_introns_of_both_classes_are_written(minor, seqmtl):
 def test_blocks_equal_one_chain_over_the_contig(minor):
     """Candidates of U12-type sites are all windows with their letters, by brute force."""
     folder, _ = minor
-    model = load_model(folder / "u12.seqmtl")
+    model = load(folder / "u12.seqmtl")
     finder = PairedFinder(model, "a", introns=0.01)
     for name, codes in open_contigs(folder / "a.fa")[:1]:
         sites, _ = finder.posteriors(ContigPiece(name, 0, codes), 0, codes.size)
@@ -210,7 +210,7 @@ def test_blocks_equal_one_chain_over_the_contig(minor):
 
 def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
     folder, _ = minor
-    model = load_model(folder / "u12.seqmtl")
+    model = load(folder / "u12.seqmtl")
     sample, options = sample_genome(folder / "a.fa", 61), SelfTrainingOptions(max_rounds=1)
     own = SelfTraining(model, "c", sample, options=options)
     own.train(lambda told: None)
@@ -236,7 +236,7 @@ def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
 
 def test_files_hold_them(minor, tmp_path):
     folder, _ = minor
-    model = load_model(folder / "u12.seqmtl")
+    model = load(folder / "u12.seqmtl")
     assert model.layer["a"].u12 == U12Introns(-9.0, (0.0, 0.0))
     assert [own.site.letters for own in model.u12] == ["GT,AT", "AG,AC"]
     header, arrays = read_arrays(folder / "u12.seqmtl")
@@ -247,14 +247,14 @@ def test_files_hold_them(minor, tmp_path):
     ):
         write_arrays(tmp_path / "wrong", damaged, arrays)
         with pytest.raises(ModelFileError, match=message):
-            load_model(tmp_path / "wrong")
+            load(tmp_path / "wrong")
     with pytest.raises(ValueError, match=r"layer.a.u12 must be none without models of u12"):
         replace(model, u12=())
 
 
 def test_an_allele_inserted_is_as_if_it_were_in_the_contig(minor):
     folder, introns = minor
-    finder = PairedFinder(load_model(folder / "u12.seqmtl"), "a")
+    finder = PairedFinder(load(folder / "u12.seqmtl"), "a")
     contig, begin, end, _ = next(own for own in introns if own[3] == "+" and own[1] > 5_000)
     codes = dict(open_contigs(folder / "a.fa"))[contig]
     first, last = begin - 4_000, end + 4_000

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.io.genome import load_genome
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.variant_effects import PairedEffectScorer
 from seqmtl.variant_effects.alleles import AlleleList
@@ -24,7 +24,7 @@ def contig(case):
     """The name and letters of a chromosome, its sites and its introns."""
     name, codes = open_contigs(case / "sim/genomes/a.fa")[0]
     letters = "".join("ACGTN"[code] for code in codes)
-    return name, letters, *whole_contig(load_model(case / "splice"), "a", codes)
+    return name, letters, *whole_contig(load(case / "splice"), "a", codes)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def _by_hand(case, contig, variant, reach):
     """The largest gain and loss of both signals, and the introns of the alternative."""
     _, letters, before, _ = contig
     changed = encode(_change(letters, variant).encode())
-    after, introns = whole_contig(load_model(case / "splice"), "a", changed)
+    after, introns = whole_contig(load(case / "splice"), "a", changed)
     return _largest(before, after, variant, len(letters), reach), introns
 
 
@@ -105,7 +105,7 @@ def _alleles(case, contig, variants):
 
 def _score(case, contig, variants, **options):
     genome, _, alleles = _alleles(case, contig, variants)
-    scorer = PairedEffectScorer(load_model(case / "splice"), "a", **options)
+    scorer = PairedEffectScorer(load(case / "splice"), "a", **options)
     return scorer, scorer.by_signal(genome, alleles)
 
 
@@ -113,7 +113,7 @@ def test_effects_are_those_of_whole_contigs(case, contig, variants):
     scorer, effects = _score(case, contig, variants)
     zones = _alleles(case, contig, variants)[1]
     reach = scorer._flank - int(scorer._spares[0, 0])
-    assert reach == max(3_000, load_model(case / "splice").layer_of("a").span) + 41
+    assert reach == max(3_000, load(case / "splice").layer_of("a").span) + 41
     n_large = 0
     for i, variant in enumerate(variants):
         expected, after = _by_hand(case, contig, variant, reach)
@@ -156,7 +156,7 @@ def _check_introns(found, site, before, after, is_placed):
 
 def test_exons_are_those_of_whole_contigs(case, contig, variants):
     scorer, effects = _score(case, contig, variants)
-    model, (_, letters, *_) = load_model(case / "splice"), contig
+    model, (_, letters, *_) = load(case / "splice"), contig
     before, n_large = exons_of(model, "a", encode(letters.encode())), 0
     for i, (start, ref, alt) in enumerate(variants):
         if len(ref) != len(alt):

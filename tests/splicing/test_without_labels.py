@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from seqmtl._progress import _Progress
-from seqmtl.loading import load_model
+from seqmtl.loading import load
 from seqmtl.splicing.self_training import SelfTraining
 from tests.crashes import files_of
 
@@ -91,7 +91,7 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     assert "c: no labels, 240,000 bases of its genome" in seqmtl(f"info {model}").out
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
     assert (tmp_path / "rounds.svg").stat().st_size > 1000
-    assert load_model(model).training["unlabelled"]["c"]["rounds"] == rounds
+    assert load(model).training["unlabelled"]["c"]["rounds"] == rounds
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
@@ -104,7 +104,7 @@ def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
     model = tmp_path / "c.seqmtl"
     command = f"adapt {new}/pair.seqmtl --genome c={_genome(new)} --organism c --like a -o {model}"
     seqmtl(command)
-    donor = load_model(model).donor.training
+    donor = load(model).donor.training
     n = donor["calibration"]["c"]["n_positive"]
     lines = seqmtl(f"info {model}").out.splitlines()
     own = [line.strip() for line in lines if line.strip().startswith("c")]
@@ -128,7 +128,7 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
     )
     assert min(map(int, re.search(pattern, reason).groups())) < 4
     assert "in one half of the genome, and 4 of each are needed" in reason
-    assert len(load_model(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
+    assert len(load(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
     shown = seqmtl(f"{known} --force").err
     assert "donors and" in shown
     assert "acceptors are known" in shown
-    assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["n_known"]) > 150
+    assert min(load(out / "model.seqmtl").training["unlabelled"]["c"]["n_known"]) > 150
     truth = f"{new}/sim/annotation/c.gff3"
     told = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
     n, right, true = map(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
+from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load, use_threads
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
@@ -361,7 +361,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     monkeypatch.setattr(stored_windows, "score_part", watch)
     seqmtl(f"{command} --resume")
     assert asked[0] == (n_active, True)  # it begins where the other was
-    assert load_model(output).training["converged"]
+    assert load(output).training["converged"]
     assert not folder.exists()
 
 

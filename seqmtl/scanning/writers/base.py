@@ -65,6 +65,19 @@ class SiteWriter(ABC):
         Suffixes of the names of files in this format, the usual one first.
     is_together : bool
         Whether the sites of all signals are in one file.
+    is_track : bool
+        Whether it has a value for every site, and no more of it.
+    is_binary : bool
+        Whether it is a binary file, which is not written from its first byte to its last, needs
+        the lengths of all contigs, and has the sites of one strand.
+    has_introns : bool
+        Whether its lines are introns.
+    lists_contigs : bool
+        Whether the lengths of contigs are in the file, if they are known.
+    suffix_beside : str
+        Suffix of the file among those of a format of several files; "" if it is in none.
+    omission : str
+        Which of the reported sites have no line, for messages; "" if all have one.
     preset : str
         Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.index_packed`; "" if
         there is none.
@@ -84,6 +97,12 @@ class SiteWriter(ABC):
     noun = "sites"
     suffixes: tuple[str, ...] = ()
     is_together = False
+    is_track = False
+    is_binary = False
+    has_introns = False
+    lists_contigs = False
+    suffix_beside = ""
+    omission = ""
     preset = ""
     what = ""
     signals: Mapping[str, Any] = {}

@@ -31,6 +31,7 @@ class BedWriter(LineWriter):
     """BED6 with one or two more columns, raw score and probability, 0-based half-open."""
 
     suffixes = (".bed",)
+    suffix_beside = ".bed.gz"
     preset = "bed"
 
     def header(self) -> list[str]:
@@ -83,6 +84,7 @@ class BedgraphWriter(BoundaryWriter):
 
     noun = "values"
     suffixes = (".bedgraph", ".bg", ".bdg")
+    is_track = True
     preset = "bed"
     n_coordinates = 2
 

@@ -34,6 +34,8 @@ class BigwigWriter(SiteWriter):
 
     noun = "values"
     suffixes = (".bw", ".bigwig")
+    is_track = is_binary = lists_contigs = True
+    suffix_beside = ".bw"
 
     def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)

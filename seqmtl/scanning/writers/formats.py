@@ -17,8 +17,53 @@ from seqmtl.scanning.writers.gff import GffWriter, HintWriter
 from seqmtl.scanning.writers.introns import IntronWriter
 from seqmtl.scanning.writers.spsc import SpliceScoreWriter
 
-#: Class that writes each format.
-WRITERS: dict[str, type[SiteWriter]] = {
+
+class Format(NamedTuple):
+    """A format of scans.
+
+    Attributes
+    ----------
+    name : str
+        Its name, for users.
+    writers : tuple of type
+        Class that writes its file; several for a format of several files.
+    """
+
+    name: str
+    writers: tuple[type[SiteWriter], ...]
+
+    @property
+    def has_several_files(self) -> bool:
+        """Whether it is of several files."""
+        return len(self.writers) > 1
+
+    @property
+    def has_introns(self) -> bool:
+        """Whether it has introns."""
+        return any(writer.has_introns for writer in self.writers)
+
+    @property
+    def is_track(self) -> bool:
+        """Whether it has a value for every site, and no more of it."""
+        return all(writer.is_track for writer in self.writers)
+
+    @property
+    def is_together(self) -> bool:
+        """Whether the sites of all signals are in one file."""
+        return all(writer.is_together for writer in self.writers)
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether the lengths of all contigs must be known."""
+        return any(writer.is_binary for writer in self.writers)
+
+    @property
+    def lists_contigs(self) -> bool:
+        """Whether the lengths of contigs are written, if they are known."""
+        return any(writer.lists_contigs for writer in self.writers)
+
+
+_WRITERS: dict[str, type[SiteWriter]] = {
     "bigwig": BigwigWriter,
     "bedgraph": BedgraphWriter,
     "bed": BedWriter,
@@ -27,11 +72,11 @@ WRITERS: dict[str, type[SiteWriter]] = {
     "hints": HintWriter,
     "introns": IntronWriter,
 }
-FORMATS = (*WRITERS, "all")
-#: Formats with introns.
-OF_INTRONS = ("introns", "all")
+#: Formats by name.
+FORMATS = {name: Format(name, (writer,)) for name, writer in _WRITERS.items()}
+FORMATS["all"] = Format("all", (IntronWriter, BedWriter, BigwigWriter))
 #: Suffixes that name a format.
-SUFFIXES = {name: writer.suffixes for name, writer in WRITERS.items() if writer.suffixes}
+SUFFIXES = {name: writer.suffixes for name, writer in _WRITERS.items() if writer.suffixes}
 
 
 class OutputFile(NamedTuple):
@@ -41,8 +86,8 @@ class OutputFile(NamedTuple):
     ----------
     path : str
         Its name; "" for a stream.
-    file_format : str
-        Its format.
+    writer : type
+        Class that writes it.
     number : int
         Number of its signal.
     strand : {"both", "+", "-"}
@@ -50,13 +95,13 @@ class OutputFile(NamedTuple):
     """
 
     path: str
-    file_format: str
+    writer: type[SiteWriter]
     number: int
     strand: str = "both"
 
 
-def guess_format(output: Output) -> str:
-    """Return the format of a file name; "bed" if the name has no suffix.
+def guess_format(output: Output) -> Format:
+    """Return the format of a file name; BED if the name has no suffix.
 
     Raises
     ------
@@ -72,11 +117,11 @@ def guess_format(output: Output) -> str:
             "format (--format)",
             "output",
         )
-    return formats[0] if formats else "bed"
+    return FORMATS[formats[0] if formats else "bed"]
 
 
 def output_paths(
-    output: str, file_format: str, has_strand: bool, signals: Sequence[str] = ("",)
+    output: str, file_format: Format, has_strand: bool, signals: Sequence[str] = ("",)
 ) -> list[str]:
     """Return the files of a scan.
 
@@ -89,22 +134,19 @@ def output_paths(
 
 
 def _files(
-    output: str, file_format: str, has_strand: bool, signals: Sequence[str]
+    output: str, file_format: Format, has_strand: bool, signals: Sequence[str]
 ) -> Iterator[OutputFile]:
     """Yield every file of a scan; one with several signals for each of them."""
-    if file_format == "all":
-        yield OutputFile(f"{output}.introns.gff3", "introns", 0)
-        yield from _files(f"{output}.bed.gz", "bed", has_strand, signals)
-        yield from _files(f"{output}.bw", "bigwig", has_strand, signals)
-        return
-    for number, signal in enumerate(signals):
-        is_separate = len(signals) > 1 and not WRITERS[file_format].is_together
-        path = inserted(output, signal) if is_separate else output
-        if file_format != "bigwig" or not has_strand:
-            yield OutputFile(path, file_format, number)
-        else:
-            yield OutputFile(inserted(path, "plus"), file_format, number, "+")
-            yield OutputFile(inserted(path, "minus"), file_format, number, "-")
+    for writer in file_format.writers:
+        name = f"{output}{writer.suffix_beside}" if file_format.has_several_files else output
+        for number, signal in enumerate(signals[:1] if writer.has_introns else signals):
+            is_separate = len(signals) > 1 and not writer.is_together
+            path = inserted(name, signal) if is_separate else name
+            if writer.is_binary and has_strand:
+                yield OutputFile(inserted(path, "plus"), writer, number, "+")
+                yield OutputFile(inserted(path, "minus"), writer, number, "-")
+            else:
+                yield OutputFile(path, writer, number)
 
 
 def inserted(path: str, part: str) -> str:
@@ -117,29 +159,27 @@ def inserted(path: str, part: str) -> str:
 
 
 def make_writers(
-    output: Output, file_format: str, finder: Finder, track: TrackOptions
+    output: Output, file_format: Format, finder: Finder, track: TrackOptions
 ) -> list[SiteWriter]:
     """Return a writer for each signal, and for each strand that has a file."""
     name = _name(output)
     signals = [site_finder.signal for site_finder in finder.finders]
     check_seekable(name, file_format, len(signals))
-    if file_format == "introns":
-        signals = signals[:1]
-    if file_format in OF_INTRONS and finder.introns is None:
+    if file_format.has_introns and finder.introns is None:
         raise UsageError("introns need a model of seqmtl pair; choose another --format")
-    if file_format == "all" and finder.introns is not None:
+    if file_format.has_several_files and finder.introns is not None:
         track = track._replace(min_probability=finder.introns.min_probability)
     writers: list[SiteWriter] = []
-    for path, kind, number, strand in _files(name, file_format, finder.has_strand, signals):
+    for path, writer, number, strand in _files(name, file_format, finder.has_strand, signals):
         of_file = track._replace(strand=strand)
-        if kind == "introns":
-            writers.append(IntronWriter(path, finder, of_file))
+        if issubclass(writer, IntronWriter):
+            writers.append(writer(path, finder, of_file))
         else:
-            writers.append(WRITERS[kind](path, finder.finders[number], of_file))
+            writers.append(writer(path, finder.finders[number], of_file))
     return writers
 
 
-def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
+def check_seekable(output: str, file_format: Format, n_signals: int = 1) -> None:
     """Check that an output can hold a format.
 
     Raises
@@ -147,18 +187,18 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
     UsageError
         If it is a stream, but the format needs files, or is compressed twice.
     """
-    is_stream = not output or is_special(output)
-    if is_stream and file_format == "all":
-        raise UsageError("all writes several files; name them, such as FOLDER/sites")
-    if is_stream and n_signals > 1 and not WRITERS[file_format].is_together:
+    is_stream, name = not output or is_special(output), file_format.name
+    if is_stream and file_format.has_several_files:
+        raise UsageError(f"{name} writes several files; name them, such as FOLDER/sites")
+    if is_stream and n_signals > 1 and not file_format.is_together:
         raise UsageError(
-            f"{file_format} has a file for each of {n_signals} signals, so it cannot be written to "
+            f"{name} has a file for each of {n_signals} signals, so it cannot be written to "
             "standard output; name a file, or choose spsc or introns"
         )
-    if file_format == "bigwig" and is_stream:
-        raise UsageError("bigWig cannot be written to standard output; name a file")
-    if file_format == "bigwig" and output.endswith(".gz"):
-        raise UsageError(f"bigWig is already compressed; name it without .gz, got {output}")
+    if is_stream and file_format.needs_lengths:
+        raise UsageError(f"{name} cannot be written to standard output; name a file")
+    if output.endswith(".gz") and file_format.needs_lengths:
+        raise UsageError(f"{name} is already compressed; name it without .gz, got {output}")
 
 
 def _name(output: Output) -> str:

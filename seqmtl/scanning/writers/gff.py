@@ -72,6 +72,7 @@ class GffWriter(LineWriter):
     """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
 
     suffixes = (".gff3", ".gff")
+    lists_contigs = True
     preset = "gff"
 
     def header(self) -> list[str]:
@@ -124,6 +125,7 @@ class HintWriter(LineWriter):
     """
 
     suffixes = (".hints",)
+    omission = "omitted, no more probable than without a score"
     what = "hints"
     signals = HINT_TYPES
 

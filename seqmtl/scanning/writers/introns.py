@@ -47,7 +47,8 @@ class IntronWriter(LineWriter):
     """
 
     noun = "introns"
-    is_together = True
+    is_together = has_introns = True
+    suffix_beside = ".introns.gff3"
     preset = "bed"
 
     def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:

@@ -33,6 +33,7 @@ class SpliceScoreWriter(BoundaryWriter):
 
     suffixes = (".spsc", ".tsv")
     is_together = True
+    omission = "at -6 or below left to the aligner's penalty for unlisted sites"
     what = "splice scores (spsc)"
     signals = _LETTERS
 

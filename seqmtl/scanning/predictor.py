@@ -1,0 +1,304 @@
+"""Predictors: one organism of a model, which turns letters into sites and introns.
+
+``seqmtl scan`` is a predictor over the contigs of a genome, with a format of files behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.calibration.curve import to_probability
+from seqmtl.exceptions import UsageError
+from seqmtl.io.genome import ContigPiece
+from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
+from seqmtl.scanning.blocks import Finder
+from seqmtl.scanning.filters import SiteFilters
+from seqmtl.scanning.finder import SiteFinder, finder_of
+from seqmtl.scanning.writers.formats import Format
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, letter_remedy
+from seqmtl.sequences.sites import Sites
+
+logger = logging.getLogger(__name__)
+
+#: Columns of sites. Intervals are 0-based half-open on the forward strand; a model without
+#: probabilities has NaN for log-odds and probabilities.
+SITE = np.dtype(
+    [
+        ("start", np.int64),
+        ("end", np.int64),
+        ("strand", "U1"),
+        ("signal", "U16"),
+        ("score", np.float32),
+        ("log_odds", np.float64),
+        ("probability", np.float64),
+    ]
+)
+#: Columns of introns: the probabilities are those of the intron, its donor and its acceptor.
+INTRON = np.dtype(
+    [
+        ("start", np.int64),
+        ("end", np.int64),
+        ("strand", "U1"),
+        ("probability", np.float64),
+        ("donor", np.float64),
+        ("acceptor", np.float64),
+        ("is_u12", np.bool_),
+    ]
+)
+_MIN_PROBABILITY = 0.01  # of an intron that is listed
+
+
+class Predictions(NamedTuple):
+    """What a predictor finds in a sequence; ``pandas.DataFrame(predictions.introns)`` is a table.
+
+    Attributes
+    ----------
+    sites : structured ndarray of :data:`SITE`, shape (n,)
+        Every candidate, by start, plus before minus.
+    introns : structured ndarray of :data:`INTRON`, shape (m,)
+        Introns of probability 0.01 or more, in the same order; none of a model of single sites.
+    """
+
+    sites: NDArray[Any]
+    introns: NDArray[Any]
+
+
+class Predictor(ABC):
+    """The sites of one organism by a model; made by the method ``predictor`` of a model.
+
+    Parameters
+    ----------
+    organism : str
+        The organism.
+
+    Attributes
+    ----------
+    has_introns : bool
+        Whether its sites are the ends of introns, which are found, too.
+    is_stranded : bool
+        Whether a site is on a strand.
+    """
+
+    has_introns = False
+    is_stranded = True
+
+    def __init__(self, organism: str) -> None:
+        self.organism = organism
+
+    def __call__(self, sequence: Any) -> Predictions:
+        """Return the sites, and the introns, of a sequence.
+
+        Parameters
+        ----------
+        sequence : str, bytes, Bio.Seq.Seq, Bio.SeqRecord.SeqRecord or ndarray of uint8
+            Letters of the plus strand, in any case; or their codes, A, C, G, T as 0 to 3. All
+            others match nothing.
+
+        Raises
+        ------
+        ValueError
+            If the letters are not those of nucleotides.
+
+        Examples
+        --------
+        >>> import seqmtl
+        >>> predictor = seqmtl.load("starter:donor").predictor("c_elegans")
+        >>> sites = predictor("ACGTTGCA" * 20 + "AAAAGGTAAGTTTTT" + "ATTTTTCA" * 20).sites
+        >>> sites[sites["probability"].argmax()][["start", "strand"]].tolist()
+        (165, '+')
+        """
+        codes = _codes(sequence)
+        piece = ContigPiece("", 0, codes)
+        finder = self.finder(introns=_MIN_PROBABILITY if self.has_introns else None)
+        sites, introns = [np.empty(0, SITE)], [np.empty(0, INTRON)]
+        for first in range(0, codes.size, finder.block):
+            last = min(first + finder.block, codes.size)
+            by_signal = finder.find(piece, first, last).sites_by_signal
+            sites += [_site_rows(one, by_signal[one.signal]) for one in finder.finders]
+            if self.has_introns:
+                introns.append(_intron_rows(by_signal["introns"]))
+        joined = np.concatenate(sites)
+        order = np.lexsort([joined["strand"] == "-", joined["start"]])
+        return Predictions(joined[order], np.concatenate(introns))
+
+    def unsupported(self, file_format: Format) -> Mapping[str, str]:
+        """Return the options of a scan that do not apply to it, with a message for each."""
+        return {}
+
+    @abstractmethod
+    def check(self) -> None:
+        """Check that the organism can be scored, and log how."""
+
+    @abstractmethod
+    def signals(self, file_format: Format) -> tuple[str, ...]:
+        """Return the signals to write in a format."""
+
+    @property
+    @abstractmethod
+    def is_calibrated(self) -> bool:
+        """Whether probabilities hold over the genome."""
+
+    @abstractmethod
+    def warn_if_uncalibrated(self) -> None:
+        """Log what probabilities are, unless they hold over the genome."""
+
+    @abstractmethod
+    def finder(
+        self,
+        file_format: Format | None = None,
+        *,
+        filters: SiteFilters | None = None,
+        introns: float | None = None,
+    ) -> Finder:
+        """Return what finds the sites in parts of a contig.
+
+        Parameters
+        ----------
+        file_format : Format, optional
+            The format of its sites. Default: none.
+        filters : SiteFilters, optional
+            Which sites to report. Default: all.
+        introns : float, optional
+            Also find introns of at least this probability.
+        """
+
+
+class SitePredictor(Predictor):
+    """Sites that are scored alone.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        The model.
+    organism : str
+        One of its organisms, or a relative without data.
+    consensus : str, optional
+        Letters of the sites, or any. Default: those of the training windows.
+    """
+
+    def __init__(
+        self, model: MultiTaskModel, organism: str, *, consensus: str | None = None
+    ) -> None:
+        super().__init__(organism)
+        self.model = model
+        self.consensus = consensus
+
+    def check(self) -> None:
+        """Check that the organism can be scored, and log its relatives if it has no data."""
+        self.model.log_relatives([self.organism])
+        self.model.log_odds_of(self.organism)  # an error if there are no probabilities
+
+    def signals(self, file_format: Format) -> tuple[str, ...]:
+        """Return one signal, whose name is not in the names of files."""
+        return ("",)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the organism was calibrated."""
+        model = self.model
+        is_trained = is_known(self.organism, model.tasks)
+        return is_trained and model.match(self.organism) in model.curves
+
+    def warn_if_uncalibrated(self) -> None:
+        """Log what the probabilities of the organism are, unless it was calibrated."""
+        if not is_known(self.organism, self.model.tasks):
+            logger.info(
+                "%s: probabilities are the weighted mean log-odds of its relatives, at their "
+                "prevalence; use them to rank sites (--top), not as precision",
+                self.organism,
+            )
+        elif not self.is_calibrated:
+            logger.warning(
+                "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
+                "windows; %s",
+                self.organism,
+                100 * self.model.prevalence(self.organism),
+                "use them to rank" if self.model.is_sliding else "run seqmtl calibrate",
+            )
+
+    def finder(
+        self,
+        file_format: Format | None = None,
+        *,
+        filters: SiteFilters | None = None,
+        introns: float | None = None,
+    ) -> SiteFinder:
+        """Return the finder of the sites."""
+        return finder_of(self.model, self.organism, site=self._site(), filters=filters)
+
+    def _site(self) -> Site:
+        """Return the site to report: its letters are those of the training windows by default."""
+        site, consensus = self.model.site, self.consensus
+        if consensus is None:
+            if site.letters:
+                logger.info(
+                    "reporting only sites with the letters %s, as in the training data; "
+                    "use --consensus any to report every position",
+                    site.letters,
+                )
+            return site
+        if consensus.lower() == "any":
+            return replace(site, letters="")
+        sequences = {sequence.strip() for sequence in consensus.upper().split(",")}
+        if site.letters and not sequences <= {*site.consensus}:
+            logger.warning(
+                "the training windows have %s at the site, but --consensus is %s",
+                site.letters,
+                consensus,
+            )
+        length = len(consensus.split(",")[0].strip())
+        if not length:
+            raise UsageError(f"must be letters such as AG, or any, got {consensus!r}", "consensus")
+        return replace(site, length=length, letters=consensus)
+
+
+def _codes(sequence: Any) -> NDArray[np.uint8]:
+    """Return the codes of a sequence."""
+    if isinstance(sequence, np.ndarray) and sequence.dtype == np.uint8:
+        return np.minimum(sequence, OTHER)
+    letters = getattr(sequence, "seq", sequence)  # of a SeqRecord
+    text = letters if isinstance(letters, bytes) else str(letters).encode("latin-1", "replace")
+    codes = np.frombuffer(text.translate(CHECKED_CODES), dtype=np.uint8)
+    if codes.size and codes.max() == INVALID:
+        first = int(codes.argmax())
+        raise ValueError(
+            f"letter {first + 1} of the sequence is {chr(text[first])!r}, which is not that of a "
+            f"nucleotide; {letter_remedy(text)}"
+        )
+    return codes
+
+
+def _site_rows(finder: SiteFinder, sites: Sites) -> NDArray[Any]:
+    """Return sites as rows of :data:`SITE`."""
+    rows = np.empty(len(sites), SITE)
+    rows["start"] = sites.starts - finder.before
+    rows["end"] = rows["start"] + finder.extent
+    rows["strand"] = _strands(sites) if finder.has_strand else "."
+    rows["signal"], rows["score"] = finder.signal, sites["scores"]
+    rows["log_odds"] = np.nan
+    if finder.log_odds is not None:
+        rows["log_odds"] = finder.log_odds(sites["scores"].astype(np.float64))
+    rows["probability"] = to_probability(rows["log_odds"])
+    return rows
+
+
+def _intron_rows(introns: Sites) -> NDArray[Any]:
+    """Return introns as rows of :data:`INTRON`."""
+    rows = np.empty(len(introns), INTRON)
+    rows["start"], rows["end"], rows["strand"] = introns.starts, introns["ends"], _strands(introns)
+    for name in ("probability", "donor", "acceptor", "is_u12"):
+        rows[name] = introns[name]
+    return rows
+
+
+def _strands(sites: Sites) -> NDArray[Any]:
+    return np.where(sites.is_reverse, "-", "+")

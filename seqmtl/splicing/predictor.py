@@ -1,0 +1,118 @@
+"""Predictor of introns: both ends are scored with their partners."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cached_property
+
+from seqmtl.exceptions import UsageError
+from seqmtl.files.pipes import is_read_once
+from seqmtl.scanning.filters import SiteFilters
+from seqmtl.scanning.predictor import Predictor
+from seqmtl.scanning.writers.formats import Format
+from seqmtl.splicing.finder import PairedFinder
+from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.new_organism import (
+    add_unlabelled,
+    check_new,
+    log_warnings,
+    with_relatives,
+)
+
+logger = logging.getLogger(__name__)
+
+
+class IntronPredictor(Predictor):
+    """Introns of an organism.
+
+    Parameters
+    ----------
+    model : PairedModel
+        The model.
+    organism : str
+        One of its organisms; or a new one, with `like`.
+    like, tree : str, optional
+        The relative of a new organism, see :func:`seqmtl.adaptation.adapt`.
+    genome : str, optional
+        FASTA file of a new organism, on which it is settled how much each relative counts, and what
+        is learnt without rounds: lengths, and how rare some kinds of introns are. Default: by the
+        tree alone.
+    """
+
+    has_introns = True
+
+    def __init__(
+        self,
+        model: PairedModel,
+        organism: str,
+        *,
+        like: str | None = None,
+        tree: str | None = None,
+        genome: str | None = None,
+    ) -> None:
+        super().__init__(organism)
+        self.model, self.like, self.tree, self.genome = model, like, tree, genome
+
+    @cached_property
+    def _paired(self) -> PairedModel:
+        """The model with the organism."""
+        if self.like is None:
+            return self.model
+        if self.genome is None:
+            return with_relatives(self.model, self.organism, self.like, self.tree)
+        arguments = self.model, self.organism, self.genome, self.like, self.tree
+        model = add_unlabelled(*arguments).paired()
+        log_warnings(self.organism, model.training["unlabelled"][self.organism])
+        logger.info("%s: seqmtl annotate learns from the genome, and finds more", self.organism)
+        return model
+
+    def unsupported(self, file_format: Format) -> Mapping[str, str]:
+        """Return the options that do not apply, with a message for each."""
+        messages = {"threshold": "--threshold is not for a model of seqmtl pair; leave it out"}
+        if file_format.has_several_files or not file_format.has_introns:
+            messages["top"] = (
+                "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
+                "choose sites by --min-probability"
+            )
+        return messages
+
+    def check(self) -> None:
+        """Check that the organism is in the model, or can be added."""
+        if self.like is None:
+            self.model.match(self.organism)
+            return
+        check_new(self.model, self.organism, self.like, self.tree)
+        if self.genome is not None and is_read_once(self.genome):
+            raise UsageError(
+                "--like with a model of seqmtl pair first reads the whole genome, so it cannot "
+                "come from standard input or a pipe; give it as a file"
+            )
+
+    def signals(self, file_format: Format) -> tuple[str, ...]:
+        """Return both ends of introns, and edges of genes that have models."""
+        if file_format.is_together or self.like is not None:
+            return ENDS
+        return tuple(self.model.signals_of(self.organism))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """True: the chain has probabilities of every organism."""
+        return True
+
+    def warn_if_uncalibrated(self) -> None:
+        """Do nothing."""
+
+    def finder(
+        self,
+        file_format: Format | None = None,
+        *,
+        filters: SiteFilters | None = None,
+        introns: float | None = None,
+    ) -> PairedFinder:
+        """Return the finder of the introns and their ends; a new organism is added first."""
+        signals = None if file_format is None else self.signals(file_format)
+        return PairedFinder(
+            self._paired, self.organism, filters=filters, introns=introns, signals=signals
+        )

@@ -1,0 +1,106 @@
+"""Predictors in memory, beside the files that `seqmtl scan` writes of the same letters."""
+
+import numpy as np
+import pytest
+from Bio.Seq import Seq
+from Bio.SeqRecord import SeqRecord
+from numpy.testing import assert_allclose, assert_array_equal
+
+import seqmtl
+from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.io.genome import read_contigs
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.sequences import encode
+from tests.invocation import rows_of
+
+
+@pytest.fixture(scope="module")
+def contig(case):
+    """The letters of chr1 of organism a."""
+    text = (case / "sim/genomes/a.fa").read_text()
+    return text.split(">")[1].partition("\n")[2].replace("\n", "")
+
+
+def _scan(seqmtl, folder, model, letters, options, name):
+    (folder / "x.fa").write_text(f">x\n{letters}\n")
+    seqmtl(f"scan {model} {folder}/x.fa --organism a {options} -o {folder}/{name}")
+
+
+def test_single_sites_are_those_of_a_scan(case, contig, tmp_path, seqmtl):
+    _scan(seqmtl, tmp_path, case / "donor", contig, "", "x.bed")
+    rows = rows_of(tmp_path / "x.bed")
+    sites, introns = seqmtl_predictor(case / "donor")(contig)
+    assert len(sites) == len(rows) > 1_000
+    assert not introns.size
+    assert_array_equal(sites["start"], [int(row[1]) for row in rows])
+    assert_array_equal(sites["end"], [int(row[2]) for row in rows])
+    assert_array_equal(sites["strand"], [row[5] for row in rows])
+    assert_allclose(sites["probability"], [float(row[7]) for row in rows], atol=1e-5)
+    assert {*sites["signal"]} == {"donor"}
+
+
+def seqmtl_predictor(path, organism="a"):
+    return seqmtl.load(path).predictor(organism)
+
+
+def test_introns_are_those_of_a_scan(case, contig, tmp_path, seqmtl):
+    _scan(seqmtl, tmp_path, case / "splice", contig, "--format introns", "x.bed")
+    rows = rows_of(tmp_path / "x.bed")
+    sites, introns = seqmtl_predictor(case / "splice")(contig)
+    listed = introns[introns["probability"] >= 0.1]
+    assert len(listed) == len(rows) > 10
+    bounds = listed[["start", "end", "strand"]].tolist()
+    assert bounds == [(int(row[1]), int(row[2]), row[5]) for row in rows]
+    for k, name in enumerate(("probability", "donor", "acceptor"), 12):
+        assert_allclose(listed[name], [float(row[k]) for row in rows], atol=2e-5)
+    # the ends of an intron are sites, by their positions on either strand
+    at = {(start, strand, signal): p for start, _, strand, signal, _, _, p in sites.tolist()}
+    for start, end, strand, _, donor, acceptor, _ in listed.tolist():
+        left, right = (start, strand), (end - 2, strand)
+        first, last = (left, right) if strand == "+" else (right, left)
+        assert_allclose([at[*first, "donor"], at[*last, "acceptor"]], [donor, acceptor], rtol=1e-5)
+
+
+def test_letters_come_in_any_form(case, contig):
+    predictor, letters = seqmtl_predictor(case / "splice"), contig[:5_000]
+    usual = predictor(letters)
+    forms = [
+        letters.lower(),
+        letters.encode(),
+        Seq(letters),
+        SeqRecord(Seq(letters), id="x"),
+        encode(letters),
+    ]
+    for form in forms:
+        for expected, table in zip(usual, predictor(form), strict=True):
+            assert_array_equal(expected, table)
+    assert not predictor("").sites.size
+    assert not predictor("ACGT" * 3).introns.size
+    with pytest.raises(ValueError, match="nucleotide"):
+        predictor("MKLE" * 100)
+
+
+def test_a_new_organism_is_the_mean_of_its_relatives(new):
+    """At a relative, that organism alone counts; both share the simulated signals."""
+    model = seqmtl.load(new / "pair.seqmtl")
+    letters = next(iter(read_contigs(new / "sim/genomes/c.fa"))).codes
+    relative = model.predictor("b")(letters).introns
+    placed = model.predictor("c", like="b")(letters).introns
+    likely = [
+        {*table[table["probability"] >= 0.5][["start", "end", "strand"]].tolist()}
+        for table in (relative, placed)
+    ]
+    assert len(likely[0] & likely[1]) > 0.8 * len(likely[0] | likely[1]) > 8
+    assert "c" not in model.tasks
+
+
+def test_what_cannot_be_predicted_is_refused(case, new):
+    model = seqmtl.load(new / "pair.seqmtl")
+    with pytest.raises(UsageError, match="the model has 2 organisms; name one of a, b"):
+        model.predictor()
+    with pytest.raises(SeqmtlError, match="zzz"):
+        model.predictor("zzz")("ACGT")
+    with pytest.raises(UsageError, match="consensus is not for a model of seqmtl pair"):
+        model.predictor("a", consensus="GT")
+    numbers = MultiTaskModel.load(case / "donor").predictor("a")
+    assert np.isfinite(numbers("ACGT" * 100).sites["log_odds"]).all()
