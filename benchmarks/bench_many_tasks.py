@@ -88,7 +88,7 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
     for is_test in (False, True):
         sites = [genome.sites.take(genome.is_test() == is_test) for genome in made.genomes]
         starts = [
-            base + window_starts(own.starts, own.starts + made.site_length, own.is_reverse, WINDOW)
+            base + window_starts(own.starts, own.starts + 2, own.is_reverse, WINDOW)
             for base, own in zip(bases, sites, strict=False)
         ]
         found.append(
