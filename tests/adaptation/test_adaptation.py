@@ -30,6 +30,7 @@ from seqmtl.core.losses import find_loss
 from seqmtl.core.problem import Problem
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import NumericRows
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows, concatenate
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
@@ -450,6 +451,7 @@ def test_what_cannot_be_adapted_is_refused(model):
     classes = "'man' must have at least 2 of each class, got 0 positive and 16 negative; add"
     place = r"windows must have AG at base 8 as in training, got \d of \d+ true sites.*; cut"
     other, elsewhere = windows_of("man", 24, 5, length=30), windows_of("man", 24, 5, at=6)
+    of_sites = replace(model, site=Site(8, 2, "AG", "acceptor"))
     for known, name, options, message in (
         (model, "Fly", {"data": few}, r"organism 'Fly' is in the model already.*another"),
         (model, "gnat", {"like": "flx"}, r"'flx' is neither.*did you mean 'fly'"),
@@ -458,7 +460,7 @@ def test_what_cannot_be_adapted_is_refused(model):
         (model, "man", {"data": few[decoys]}, classes),
         (model, "man", {"data": copies}, "got 1 positive and 16 negative"),
         (model, "man", {"data": other}, "windows must have 20 bases as in training, got 30"),
-        (model, "man", {"data": elsewhere}, place),
+        (of_sites, "man", {"data": elsewhere}, place),
         (adapted, "man", {}, "'man' is in the model already; give labels"),
         (numbers, "c", {"data": X, "y": y}, "only models of classification can be adapted, got"),
     ):

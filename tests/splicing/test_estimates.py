@@ -119,6 +119,7 @@ def test_posteriors_do_not_depend_on_the_share_that_sites_assume():
         (None, None),
         (0.0, 0.0),
         relatives._replace(shift=-3.0, coding_shift=0.0, switch=-4.0, coding_scale=0.4),
+        np.full(60, 1 / 60),
         Content(relatives.coding, 0),
         LengthTable(5, np.log(np.full(60, 1 / 60)), np.zeros((0, 2))),
         (),
