@@ -72,7 +72,6 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="with annotation")
     parser.add_argument("--false", type=float, default=0.1)
-    parser.add_argument("--decoys", default="genome", choices=("genome", "introns"))
     parser.add_argument("--no-selection", action="store_true", help="train once")
     args = parser.parse_args()
     found: dict[str, list[list[float]]] = {}
@@ -128,9 +127,7 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
     options = ["--selection", "none"] if args.no_selection else []
     result = {}
     for way, lines in ways.items():
-        rules = f'[junctions]\ndecoys = "{args.decoys}"\n'
-        if way == "all reads":
-            rules += "min_reads = 1\nmin_share = 0\n"
+        rules = "[junctions]\nmin_reads = 1\nmin_share = 0\n" if way == "all reads" else ""
         config = folder / "config.toml"
         config.write_text(f'signal = "{args.signal}"\n{rules}' + "".join(lines))
         data = folder / way.replace(" ", "_")
