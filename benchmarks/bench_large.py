@@ -62,7 +62,7 @@ def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windo
     for genome in made.genomes:
         sites = genome.sites.take(~genome.is_test())
         codes.append(encode(genome.letters.tobytes()))
-        ends = sites.starts + made.site_length
+        ends = sites.starts + 2
         starts.append(base + window_starts(sites.starts, ends, sites.is_reverse, window))
         reverse.append(sites.is_reverse)
         labels.append(sites["labels"])

@@ -88,7 +88,7 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
     for is_test in (False, True):
         sites = [genome.sites.take(genome.is_test() == is_test) for genome in made.genomes]
         starts = [
-            base + window_starts(own.starts, own.starts + made.site_length, own.is_reverse, WINDOW)
+            base + window_starts(own.starts, own.starts + 2, own.is_reverse, WINDOW)
             for base, own in zip(bases, sites, strict=False)
         ]
         found.append(
@@ -123,7 +123,7 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
     import numpy as np
 
     from seqmtl import TaskKernel
-    from seqmtl.core.grouped_kernel import TreeFactors
+    from seqmtl.core.kernel_stack import KernelStack
 
     if method in ("individual", "union"):
         return getattr(TaskKernel, method)(names)
@@ -133,7 +133,7 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
         n_halvings = max(0, (tasks - 1).bit_length() - 3)
         own = (np.arange(tasks) << n_halvings) // tasks  # as the tree is halved, but for rounding
         N = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
-        return TaskKernel(names, N @ N.T, "clades", nodes=TreeFactors.of((N, 1.0)))
+        return TaskKernel(names, KernelStack.of_nodes(N, np.ones((1, N.shape[1]))), "clades")
     kernel = TaskKernel.from_tree(balanced_tree(tasks), names)
     return TaskKernel(names, kernel.matrix) if method == "matrix" else kernel
 

@@ -51,8 +51,8 @@ from numpy.typing import NDArray
 from seqmtl._threads import ahead, stop_if_over
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.problem import Problem
-from seqmtl.core.rows import View, blocks_of
-from seqmtl.core.weights import GroupedWeights
+from seqmtl.core.rows import blocks_of
+from seqmtl.core.weights import TaskWeights, bias_of
 
 #: Examples at a bound stay active while their residual is within this distance of where they leave
 #: it; in regression, within this share of the mean absolute residual. A plain choice, and safe: an
@@ -223,8 +223,10 @@ class Descent:
         Dual variables.
     margins : ndarray of float64, shape (n,)
         y_i f(x_i) at the last check.
-    weights : GroupedWeights
+    weights : TaskWeights
         W.
+    bias : ndarray of float64, shape (T,)
+        Weights of the constant feature for every task.
     theta : ndarray of float64, shape (M,)
         Kernel weights, where they are learnt; only passed on.
     is_precise : bool
@@ -255,10 +257,10 @@ class Descent:
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         sums = problem.rows.pair_sums()
         self._rows = problem.rows if sums is None else sums
-        views = problem.rows.views if sums is None else (View(sums, slice(None)),)
-        self.weights = GroupedWeights(
-            problem.kernel, views, dtype, problem.bias_scale, is_padded=sums is not None
+        self.weights = TaskWeights.zeros(
+            self._rows, problem.kernel, dtype, is_padded=sums is not None
         )
+        self.bias = np.zeros(len(problem.kernel.group))
         self._shrink_margin = SHRINK_MARGIN
         self._stays = np.ones(n, dtype=np.bool_)  # active after its last visit
         self._active = np.arange(n)
@@ -281,7 +283,8 @@ class Descent:
         p = self.problem
         if self.alpha.any():
             self.work += p.rows.scoring_cost
-            self.margins = p.y * self.weights.scores(self._tasks)
+            intercepts = p.bias_scale * self.bias
+            self.margins = p.y * self.weights.scores(self._rows, self._tasks, intercepts)
         else:
             self.margins = np.zeros(p.y.size)
         if p.loss.is_signed:
@@ -364,17 +367,17 @@ class Descent:
         is_plain = weights.groups.is_single and self._rows is p.rows and len(p.rows.views) == 1
 
         def compute(rows: NDArray[np.int64]) -> Any:
-            return self._rows.block(rows, weights.flat.dtype)
+            return self._rows.block(rows, weights.dtype)
 
         # threads compute the next blocks of features while this one takes its steps
         parts = blocks_of(order, self._rows.row_size)
         for rows, block in zip(parts, ahead(compute, parts), strict=True):
             shrink_margin, scale = self._shrink_margin, p.bias_scale
             if is_plain:
-                state = self.alpha, weights.tables[0], weights.bias, self._stays
+                state = self.alpha, weights.tables[0], self.bias, self._stays
                 plain_epoch(block, rows, examples, state, K[0], scale, loss, shrink_margin)
             else:
-                state = self.alpha, weights.flat, weights.bias, self._stays
+                state = self.alpha, weights.flat, self.bias, self._stays
                 epoch(block, rows, examples, state, groups, K, scale, loss, shrink_margin)
         self.work += order.size / self.alpha.size
         self._active = self._active[self._stays[self._active]]
@@ -385,33 +388,42 @@ class Descent:
 
         The steps add to W in its precision, often float32, and the rounding errors limit the gap.
         """
-        if self.weights.is_virtual:
-            self.weights.apply_kernel()
-        elif self._has_drifted:
-            self.weights.fill(self.alpha * self.problem.y, self._tasks)
-        else:
+        p, weights = self.problem, self.weights
+        if not (weights.is_virtual or self._has_drifted):
             return False
+        if weights.is_virtual:
+            weights.apply_kernel()
+        else:
+            weights.flat[:] = 0
+            weights.add(self._rows, self.alpha * p.y, self._tasks)
+        self.bias = p.bias_scale * bias_of(p.kernel, self.alpha * p.y, self._tasks)
         self._has_drifted = False
         return True
 
     def switch_to_V(self) -> list[NDArray[np.float64]]:  # noqa: N802
         """Compute V from alpha in place of W, until :meth:`recompute_W`; return V'V by group."""
-        return self.weights.fill_virtual(self.alpha * self.problem.y, self._tasks)
+        amount, weights = self.alpha * self.problem.y, self.weights
+        weights.flat[:] = 0
+        weights.is_virtual = True
+        weights.add(self._rows, amount, self._tasks)
+        sums = np.bincount(self._tasks, amount, minlength=self.bias.size)
+        of_bias = np.outer(sums, sums).astype(np.float64) * self.problem.bias_scale**2
+        return weights.grams(self._rows, of_bias)
 
     def solution(self, stopped_by: str) -> Solution:
-        """Return the solution; weights are freed if they are not those of the features."""
-        now, p, weights = self.now, self.problem, self.weights
-        if weights.groups.is_single and self._rows is p.rows:
-            W: Any = weights.tables[0]
-        else:
-            weights.free()
+        """Return the solution; weights are computed anew if they are not as models store them."""
+        now, p = self.now, self.problem
+        if self._rows is not p.rows or not p.kernel.is_single:
+            dtype = self.weights.dtype
+            del self.weights
             # slots store sums over pairs of lengths; models store one weight per feature
-            plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
-            W = plain.solution(np.flatnonzero(self.alpha), self.alpha * p.y, self._tasks)
+            is_virtual = not p.kernel.is_single
+            self.weights = TaskWeights.zeros(p.rows, p.kernel, dtype, is_virtual=is_virtual)
+            self.weights.add(p.rows, self.alpha * p.y, self._tasks)
         return Solution(
             self.alpha,
-            W,
-            weights.bias,
+            self.weights.of_model(),
+            self.bias,
             self.margins,
             now.primal,
             now.dual,

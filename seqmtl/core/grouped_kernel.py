@@ -1,8 +1,4 @@
-"""Task kernels as sums over the nodes of trees, and as the solvers take them.
-
-Values N of shape (T, J), non-negative and sparse, give K = sum_j l_j N_j N_j': column j is a node,
-with a value on each task below it. A tree gives one column per branch; the identity adds one per
-task, the matrix of ones a column that has all tasks.
+"""Task kernels as the solvers take them: in groups of columns.
 
 Weights are stored in groups of a few columns. A group covers a small connected part of a tree; its
 columns are the lowest nodes of this part, and its kernel K_g holds what their paths share within
@@ -19,7 +15,7 @@ columns, at a single level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,90 +23,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.core.forest import Forest
+from seqmtl.core.kernel_stack import KernelStack
 
 Array = NDArray[np.float64]
 
 #: Maximum number of columns of a group. For 300 organisms, groups of one column, which is one per
 #: node, take 1.2 to 1.3 times the time, 1.3 times the memory and a model file of twice the size.
 _WIDTH = 8
-# The two limits below are plain choices.
-#: Number of tasks up to which a single group is used, as it is as fast.
-MAX_SINGLE_GROUP = 16
-_MAX_WRITES = 0.75  # use groups only if steps write fewer of the T columns than this, on average
-
-
-@dataclass(frozen=True, eq=False)
-class TreeFactors:
-    """K_m = sum of l_j N_j N_j' over the nodes j of kernel m; N is non-negative and sparse.
-
-    A node has a value on each task below it. Solvers use this where there are many tasks, because
-    a task is below few nodes; see :class:`GroupedKernel`.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (T, J)
-        N.
-    lengths : ndarray of float64, shape (J,)
-        l_j, at least 0.
-    owners : ndarray of int64, shape (J,)
-        Kernel m of every node, from 0.
-    """
-
-    values: Array
-    lengths: Array
-    owners: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, *parts: tuple[Array, float | Array]) -> TreeFactors:
-        """Return the nodes of one kernel, from blocks of values (T, j) and lengths."""
-        l = np.concatenate([np.broadcast_to(length, N.shape[1]) for N, length in parts])
-        N = np.concatenate([values for values, _ in parts], axis=1)[:, l > 0.0]
-        return cls(N, l[l > 0.0], np.zeros(N.shape[1], dtype=np.int64))
-
-    def matrices(self) -> Array:
-        """Return K_1..K_M, shape (M, T, T)."""
-        T, M = len(self.values), int(self.owners.max(initial=0)) + 1
-        K = np.empty((M, T, T))
-        for m in range(M):
-            nodes = self.owners == m
-            N = self.values[:, nodes]
-            K[m] = (N * self.lengths[nodes]) @ N.T
-        return K
-
-    def take(
-        self, tasks: NDArray[np.int64] | list[int], kernels: Iterable[int] | None = None
-    ) -> TreeFactors:
-        """Return the nodes of some tasks, in this order, and of some kernels, numbered anew."""
-        N = self.values[tasks]
-        owners = self.owners
-        if kernels is not None:
-            chosen = list(kernels)
-            number = np.full(max([*chosen, *owners.tolist()], default=0) + 1, -1)
-            number[chosen] = np.arange(len(chosen))
-            owners = number[owners]
-        has_tasks = N.any(axis=0) & (owners >= 0)
-        return TreeFactors(N[:, has_tasks], self.lengths[has_tasks], owners[has_tasks])
-
-    def scaled(self, factors: Array) -> TreeFactors:
-        """Return the nodes of K[s, t] times factors[s] factors[t]."""
-        return replace(self, values=self.values * factors[:, None])
-
-    def combine(self, theta: Array) -> TreeFactors:
-        """Return the nodes of the single kernel sum_m theta_m K_m."""
-        return TreeFactors.of((self.values, self.lengths * theta[self.owners]))
-
-    @staticmethod
-    def join(parts: Iterable[tuple[TreeFactors, int]]) -> TreeFactors:
-        """Return the nodes of the kernels of several, each with its number of kernels."""
-        arrays, first = [], 0
-        for nodes, size in parts:
-            arrays.append((nodes.values, nodes.lengths, nodes.owners + first))
-            first += size
-        values, lengths, owners = zip(*arrays, strict=True)
-        return TreeFactors(
-            np.concatenate(values, axis=1), np.concatenate(lengths), np.concatenate(owners)
-        )
+#: Groups are used only if steps write fewer of the T columns than this, on average; a plain choice.
+_MAX_WRITES = 0.75
+_PROPORTIONAL = 1e-12  # relative difference of proportional columns, from rounding
+#: A node, its tasks, and the nodes on its path from the root. The node is -1 if the column stands
+#: for the tasks of the last node of the path that none of its children has.
+_Column = tuple[int, NDArray[np.int64], list[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,32 +64,25 @@ class GroupedKernel:
     paths: tuple[tuple[NDArray[np.int64], Array], ...] = ()
 
     @classmethod
-    def of(
-        cls, K: Array, nodes: TreeFactors | None = None, lengths: Array | None = None
-    ) -> GroupedKernel:
+    def of(cls, kernels: Array | KernelStack) -> GroupedKernel:
         """Return kernels in several groups if steps are cheaper, or else in a single one.
 
         Parameters
         ----------
-        K : ndarray of float64, shape (T, T) or (G, T, T)
+        kernels : ndarray of float64, shape (T, T) or (G, T, T), or KernelStack
             Task kernel, or that of every view.
-        nodes : TreeFactors, optional
-            The same kernel as a sum over nodes.
-        lengths : ndarray of float64, shape (G, J), optional
-            l_j of every view. Default: those of the nodes.
         """
-        T = K.shape[-1]
-        K = K.reshape(-1, T, T)
+        if isinstance(kernels, KernelStack):
+            if kernels.nodes is not None:
+                several = _pack(kernels.nodes, kernels.values)
+                written = several.widths[several.group] * (several.group >= 0)
+                if written.sum() <= _MAX_WRITES * len(kernels.nodes) ** 2:
+                    return several
+            kernels = kernels.matrices()
+        T = kernels.shape[-1]
         # a single group: task t is column t, and K_g = K
         columns = np.arange(T, dtype=np.int64)[:, None]
-        grouped = cls((K,), np.zeros_like(columns), columns, np.ones((T, 1)))
-        if nodes is not None and T > MAX_SINGLE_GROUP:
-            lengths = np.tile(nodes.lengths, (len(K), 1)) if lengths is None else lengths
-            several = _pack(nodes.values, lengths)
-            n_written = sum((several.widths[several.group] * (several.group >= 0)).sum(axis=1))
-            grouped = several if n_written <= _MAX_WRITES * T**2 else grouped
-        grouped.__dict__["K"] = K  # the cached property
-        return grouped
+        return cls((kernels.reshape(-1, T, T),), np.zeros_like(columns), columns, np.ones((T, 1)))
 
     def weighted(self, lengths: Array) -> GroupedKernel:
         """Return the same groups of the nodes with other lengths, shape (G, J)."""
@@ -188,6 +106,8 @@ class GroupedKernel:
     @cached_property
     def K(self) -> Array:  # noqa: N802
         """The task kernel of every view, shape (G, T, T)."""
+        if self.is_single:
+            return self.kernels[0]
         T = len(self.group)
         K = np.zeros((len(self.kernels[0]), T, T))
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
@@ -251,43 +171,109 @@ class GroupedKernel:
         return weights
 
 
-def _pack(values: Array, lengths: Array) -> GroupedKernel:
-    """Distribute the nodes of the trees over groups, from the roots down.
+def _pack(N: Array, lengths: Array) -> GroupedKernel:
+    """Distribute the nodes of trees over groups, from the roots down.
+
+    A node is below another if its tasks are among those of the other, and its values on them are
+    proportional to those of the other. Columns with the same tasks and proportional values are one
+    node.
 
     A group starts with the children of a node of the level above (or with a root), and takes in
     their descendants while it has no more than _WIDTH columns. What is below its columns belongs to
     groups of the next level.
     """
-    T, forest = len(values), Forest(values)
-    levels: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
+    members = _merge_proportional(N)
+    values = N[:, [columns[0] for columns in members]]
+    is_on, parents = values > 0.0, _parents(values)
+    children = [np.flatnonzero(parents == node).tolist() for node in range(len(members))]
+    T, levels = len(N), list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]()
     covered: list[tuple[NDArray[np.int64], Array]] = []
-    for root in forest.roots:
+    for root in np.flatnonzero(parents < 0).tolist():
         top = len(levels)
         queue = [(top, [root])]
         while queue:
             level, nodes = queue.pop()
             if level == len(levels):
                 levels.append((np.full(T, -1), np.zeros(T, dtype=np.int64), np.ones(T)))
-            columns = forest.expand(nodes, _WIDTH)
+            columns = _expand(nodes, is_on, children)
             group, column, scale = levels[level]
             for c, (node, tasks, _) in enumerate(columns):
                 group[tasks], column[tasks] = len(covered), c
-                scale[tasks] = forest.values[tasks, root]
-                below = forest.children[node] if node >= 0 else []
+                scale[tasks] = values[tasks, root]
+                below = children[node] if node >= 0 else []
                 if len(below) <= _WIDTH:  # siblings share a group; a larger family has one each
                     queue += [(level + 1, below)] if below else []
                 else:
                     queue += [(level + 1, [child]) for child in below]
             # values of the nodes on the path of every column, relative to the root of the group
-            paths = np.zeros((len(columns), values.shape[1]))
+            paths = np.zeros((len(columns), N.shape[1]))
             for row, (_, _, path) in zip(paths, columns, strict=True):
                 for node in path:
-                    row[forest.members[node]] = forest.heights[node]
+                    t = int(np.argmax(values[:, node]))
+                    row[members[node]] = N[t, members[node]] / values[t, root]
             on_paths = np.flatnonzero(paths.any(axis=0))
             covered.append((on_paths, paths[:, on_paths]))
     kernels = tuple(_path_kernels(P, lengths[:, nodes]) for nodes, P in covered)
     group, column, scale = (np.stack(part, axis=1) for part in zip(*levels, strict=True))
     return GroupedKernel(kernels, group, column, scale, tuple(covered))
+
+
+def _merge_proportional(N: Array) -> list[list[int]]:
+    """Return the columns of every node, nodes with more tasks first."""
+    nodes: dict[bytes, list[int]] = {}
+    for j in np.flatnonzero(N.any(axis=0)).tolist():
+        direction = N[:, j] / N[:, j].max()
+        nodes.setdefault(np.round(direction, 11).tobytes(), []).append(j)
+    return sorted(nodes.values(), key=lambda columns: -np.count_nonzero(N[:, columns[0]]))
+
+
+def _parents(values: Array) -> NDArray[np.int64]:
+    """Return the smallest earlier node that every node is below of, or -1.
+
+    Children of a node have no task in common.
+    """
+    is_on, parents = (values > 0.0).astype(float), np.full(values.shape[1], -1)
+    # N_i and N_j are proportional on the tasks of j if Cauchy-Schwarz holds with equality
+    n_shared = is_on.T @ is_on
+    products = values.T @ values
+    squares = is_on.T @ values**2  # of column i on the tasks of j
+    for j in range(len(parents)):
+        above = np.flatnonzero(
+            (n_shared[j, :j] == n_shared[j, j])
+            & (products[j, :j] ** 2 >= (1.0 - _PROPORTIONAL) * products[j, j] * squares[j, :j])
+        )
+        for i in above[::-1].tolist():
+            if not n_shared[j, :j][parents[:j] == i].any():
+                parents[j] = i
+                break
+    return parents
+
+
+def _expand(nodes: list[int], is_on: NDArray[np.bool_], children: list[list[int]]) -> list[_Column]:
+    """Replace the largest nodes by their children, while there are at most _WIDTH.
+
+    Tasks of a node that none of its children has are one more column.
+    """
+
+    def parts(node: int, tasks: NDArray[np.int64], path: list[int]) -> list[_Column]:
+        if node < 0 or not children[node]:
+            return []
+        below = [(k, np.flatnonzero(is_on[:, k]), [*path, k]) for k in children[node]]
+        remaining = tasks[~is_on[tasks][:, children[node]].any(axis=1)]
+        return [*below, (-1, remaining, path)] if remaining.size else below
+
+    columns = [(node, np.flatnonzero(is_on[:, node]), [node]) for node in nodes]
+    while True:
+        grown = None
+        # largest first: every step on one of its tasks writes the whole group
+        for c in sorted(range(len(columns)), key=lambda c: -columns[c][1].size):
+            below = parts(*columns[c])
+            if below and len(columns) - 1 + len(below) <= _WIDTH:
+                grown = columns[:c] + below + columns[c + 1 :]
+                break
+        if grown is None:
+            return columns
+        columns = grown
 
 
 def _path_kernels(P: Array, lengths: Array) -> Array:

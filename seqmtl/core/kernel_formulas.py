@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.core.grouped_kernel import TreeFactors
+from seqmtl.core.kernel_stack import KernelStack
 
 Array = NDArray[np.float64]
 
@@ -78,15 +78,15 @@ def clustering_inverse(R: Array, lam: float, rho: float) -> Array:
     )
 
 
-def hierarchical(R: Array, rho: float) -> TreeFactors:
+def hierarchical(R: Array, rho: float) -> KernelStack:
     """Return K_m = 11' / rho + diag(1 / R_m) on the tasks of group m (2015, Section 2.6.2).
 
-    As a sum over nodes, K_m has one that all tasks of the group share, of length 1 / rho, and one
-    for each task, of length 1 / R_mt. For the tree ((a,b),c), whose groups are abc and ab, and
-    weights of 1,
+    As a sum over nodes, there is one for every group, of length 1 / rho, and one for every task, of
+    length 1 / R_mt. For the tree ((a,b),c), whose groups are abc and ab, and weights of 1,
 
-        values N of a, b, c    1 1 1 | 1 1 0 || 1 0 0 | 0 1 0 | 0 0 1 || 1 0 0 | 0 1 0
-        kernel m (`owners`)    0     | 1     || 0     | 0     | 0     || 1     | 1
+        nodes N of a, b, c         1 1 1 | 1 1 0 || 1 0 0 | 0 1 0 | 0 0 1
+        their lengths in K_abc     1       0        1       1       1
+        their lengths in K_ab      0       1        1       1       0
 
     Parameters
     ----------
@@ -95,14 +95,10 @@ def hierarchical(R: Array, rho: float) -> TreeFactors:
     rho : float
         Weight of the centre of a group.
     """
-    (M, T), (m, t) = R.shape, np.nonzero(R)
-    alone = np.zeros((T, m.size))
-    alone[t, np.arange(m.size)] = 1.0
-    return TreeFactors(
-        np.concatenate([(R > 0.0).T.astype(np.float64), alone], axis=1),
-        np.concatenate([np.full(M, 1.0 / rho), 1.0 / R[m, t]]),
-        np.concatenate([np.arange(M), m]),
-    )
+    M, T = R.shape
+    alone = np.divide(1.0, R, out=np.zeros((M, T)), where=R > 0.0)
+    N = np.concatenate([(R > 0.0).T.astype(np.float64), np.eye(T)], axis=1)
+    return KernelStack.of_nodes(N, np.concatenate([np.eye(M) / rho, alone], axis=1))
 
 
 def smooth(D: Array, sigma: Array) -> Array:
@@ -121,6 +117,26 @@ def shared_path(shared: Array, base: float) -> Array:
     K = base + (1.0 - base) * shared / np.outer(height, height)
     np.fill_diagonal(K, 1.0)
     return K
+
+
+def branches(below: Array, lengths: Array, base: float) -> KernelStack:
+    """Return K of :func:`shared_path` as a sum over the branches of the tree.
+
+    K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is 1 / sqrt(height of t) for the leaves
+    t below branch j, of length l_j, and 0 for others.
+
+    Parameters
+    ----------
+    below : ndarray of float64, shape (J, T)
+        1 for the leaves below each branch, else 0.
+    lengths : ndarray of float64, shape (J,)
+        Lengths of the branches.
+    base : float
+        Similarity across the root.
+    """
+    N = below.T / np.sqrt(lengths @ below)[:, None]
+    N = np.concatenate([np.ones((len(N), 1)), N], axis=1)
+    return KernelStack.of_nodes(N, np.append(base, (1.0 - base) * lengths)[None])
 
 
 def _unit_diagonal(K: Array) -> Array:

@@ -29,7 +29,7 @@ lines 7 to 11           :meth:`.Descent.run_epochs`: eq. 24 with theta once, as 
 lines 12 and 13         a theta step follows a check where theta has more than 1 % of the
                         whole gap, and not every epoch, since it needs V'V
 line 14, eq. 22         :meth:`KernelSet.step`
-line 15, eq. 26         W = V K of the new theta, :meth:`.GroupedWeights.apply_kernel`
+line 15, eq. 26         W = V K of the new theta, :meth:`.TaskWeights.apply_kernel`
 line 6                  stops by the gap between the two objectives above, and not by the
                         change of the primal
 ======================  =================================================================
@@ -57,7 +57,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.dcd import Descent, OnEpoch, Solution, WarmStart
-from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, GroupedKernel, TreeFactors
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.norms import dual_norm, minimise_on_ball
 from seqmtl.core.problem import Problem
 
@@ -73,62 +74,56 @@ class KernelSet:
 
     Attributes
     ----------
-    matrices : ndarray of float64, shape (M, T, T)
-        Task kernels K_m.
+    kernels : KernelStack
+        Task kernels K_m, M of them.
     views : ndarray of int, shape (M,)
         View of the features for each kernel, from 0 to G - 1.
     norm : float
         p of the p-norm on theta, 1 to infinity.
-    nodes : TreeFactors, optional
-        K_m as sums over nodes; the same M / G kernels in every view.
     """
 
-    matrices: NDArray[np.float64]
+    kernels: KernelStack
     views: NDArray[np.int64]
     norm: float
-    nodes: TreeFactors | None = None
 
     def start(self) -> NDArray[np.float64]:
         """Return theta = M^(-1/p), shape (M,)."""
         return np.full(len(self.views), len(self.views) ** (-1.0 / self.norm))
 
+    def _of_views(self, kernels: KernelStack, theta: NDArray[np.float64]) -> KernelStack:
+        """Return sum_m theta_m K_m over the kernels of every view."""
+        A = np.zeros((int(self.views.max()) + 1, theta.size))
+        A[self.views, np.arange(theta.size)] = theta
+        return kernels.mix(A)
+
     @cached_property
     def _groups(self) -> GroupedKernel | None:
         """The nodes of all kernels in groups, if these are faster than K."""
-        if self.nodes is None or len(self.nodes.values) <= MAX_SINGLE_GROUP:
+        if self.kernels.nodes is None:
             return None
-        lengths = self._lengths(self.start())
-        N = self.nodes.values
-        groups = GroupedKernel.of(np.array([(N * l) @ N.T for l in lengths]), self.nodes, lengths)
+        groups = GroupedKernel.of(self._of_views(self.kernels, self.start()))
         return groups if groups.paths else None
 
-    def _lengths(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the lengths of the nodes of the weighted kernels of every view, shape (G, J)."""
-        assert self.nodes is not None
-        G = int(self.views.max()) + 1
-        return np.asarray(theta.reshape(G, -1)[:, self.nodes.owners] * self.nodes.lengths)
+    @cached_property
+    def _matrices(self) -> KernelStack:
+        return KernelStack(self.kernels.matrices())
 
     def combine(self, theta: NDArray[np.float64]) -> GroupedKernel:
         """Return K_g of every view, in groups that are the same for every theta."""
         if self._groups is not None:
-            return self._groups.weighted(self._lengths(theta))
-        K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
-        np.add.at(K, self.views, theta[:, None, None] * self.matrices)
-        return GroupedKernel.of(K)
+            return self._groups.weighted(self._of_views(self.kernels, theta).values)
+        return GroupedKernel.of(self._of_views(self._matrices, theta))
 
     def energies(self, grams: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return q_m, shape (M,), from V'V by group of columns, each (G, w, w) for G views."""
         if self._groups is None:
-            q = np.einsum("mst,mst->m", self.matrices, grams[0][self.views])
+            q = np.einsum("mst,mst->m", self._matrices.values, grams[0][self.views])
             return np.maximum(q, 0.0)
-        assert self.nodes is not None
-        of_nodes = np.zeros((len(grams[0]), self.nodes.lengths.size))
+        lengths = self.kernels.values
+        of_nodes = np.zeros((len(grams[0]), lengths.shape[1]))
         for (nodes, P), gram in zip(self._groups.paths, grams, strict=True):
             of_nodes[:, nodes] += np.einsum("cj,gcd,dj->gj", P, gram, P, optimize=True)
-        of_nodes *= self.nodes.lengths
-        n_kernels = self.views.size // len(of_nodes)
-        q = [np.bincount(self.nodes.owners, energy, minlength=n_kernels) for energy in of_nodes]
-        return np.maximum(np.concatenate(q), 0.0)
+        return np.maximum(np.einsum("mj,mj->m", lengths, of_nodes[self.views]), 0.0)
 
     def theta_gap(self, theta: NDArray[np.float64], q: NDArray[np.float64]) -> float:
         """Return the part of the duality gap that is due to theta, at least 0."""

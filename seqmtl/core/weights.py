@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.grouped_kernel import GroupedKernel
-from seqmtl.core.rows import Rows, View
+from seqmtl.core.rows import Rows
 
 _ALIGNMENT = 64  # bytes of a cache line
 Array = NDArray[np.float64]
@@ -19,64 +19,82 @@ _TASKS_AT_A_TIME = 16
 _ROWS_AT_A_TIME = 1 << 14
 
 
-class GroupedWeights:
-    """One table of weights per group, all in one array.
+class TaskWeights:
+    """Weights of all tasks, as a table for every group of columns.
+
+    Solvers fill them, and models of many tasks keep them. With a single group, whose columns are
+    the tasks, its table is W.
 
     Parameters
     ----------
+    tables : sequence of ndarray, shape (n_features, w)
+        W_g, or V_g if `is_virtual`; may be read from a file when used.
     groups : GroupedKernel
         Task kernels in groups; may be replaced by other kernels of the same groups.
-    views : sequence of View
-        Parts of the features.
+    columns : sequence of slice
+        Features of every view.
     dtype : dtype
         Type of the weights.
-    bias_scale : float, default=0
-        Value of the constant feature.
-    is_padded : bool, default=False
-        Pad rows of more than one weight to a multiple of 4, for vector instructions on slots.
+    is_virtual : bool, default=True
+        Whether the weights are V_g.
 
     Attributes
     ----------
+    shape : tuple of int
+        n_features, T.
     flat : ndarray, shape (n_weights,)
-        All weights; tables begin at cache lines.
-    tables : list of ndarray, shape (n_features, w or more)
-        Views of the weights of every group.
-    bias : ndarray of float64, shape (T,)
-        Weights of the constant feature for every task.
-    is_virtual : bool
-        Whether the weights are V_g and not W_g, see :meth:`fill_virtual`.
+        All weights, if made by :meth:`zeros`.
     """
+
+    flat: NDArray[Any]
+    _starts: NDArray[np.int64]
+    _strides: NDArray[np.int64]
 
     def __init__(
         self,
+        tables: Sequence[NDArray[Any]],
         groups: GroupedKernel,
-        views: Sequence[View],
+        columns: Sequence[slice],
         dtype: Any,
-        bias_scale: float = 0.0,
         *,
-        is_padded: bool = False,
+        is_virtual: bool = True,
     ) -> None:
-        self.groups, self._views = groups, tuple(views)
-        self._bias_scale, self.bias = bias_scale, np.zeros(len(groups.group))
-        self.is_virtual = False
+        self.tables, self.groups, self.columns = tables, groups, tuple(columns)
+        self.shape = columns[-1].stop, len(groups.group)
+        self.dtype, self.is_virtual = np.dtype(dtype), is_virtual
+
+    @classmethod
+    def zeros(
+        cls,
+        rows: Rows,
+        groups: GroupedKernel,
+        dtype: Any,
+        *,
+        is_virtual: bool = False,
+        is_padded: bool = False,
+    ) -> Self:
+        """Return weights of zero for the features of some rows, all in one array.
+
+        Tables begin at cache lines. With `is_padded`, rows of w > 1 weights have a multiple of 4,
+        for vector instructions on slots.
+        """
         widths, itemsize = groups.widths, np.dtype(dtype).itemsize
-        # rows of w weights, or w rounded up to a multiple of 4; tables begin at cache lines
-        self._strides = np.where(widths > 1, -(-widths // 4) * 4, 1) if is_padded else widths
-        n_rows, line = sum(view.rows.n_features for view in views), _ALIGNMENT // itemsize
-        sizes = n_rows * self._strides
-        self._starts = np.append(0, np.cumsum(-(-sizes // line) * line)).astype(np.int64)
-        n_bytes = int(self._starts[-1]) * itemsize
+        strides = np.where(widths > 1, -(-widths // 4) * 4, 1) if is_padded else widths
+        n, line = sum(view.rows.n_features for view in rows.views), _ALIGNMENT // itemsize
+        sizes = n * strides
+        starts = np.append(0, np.cumsum(-(-sizes // line) * line)).astype(np.int64)
+        n_bytes = int(starts[-1]) * itemsize
         raw = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
         skip = -raw.ctypes.data % _ALIGNMENT  # numpy may align to 16 bytes
-        self.flat: NDArray[Any] = raw[skip : skip + n_bytes].view(dtype)
-        self.tables = [
-            self.flat[start : start + size].reshape(n_rows, stride)
-            for start, size, stride in zip(self._starts, sizes, self._strides, strict=False)
+        flat = raw[skip : skip + n_bytes].view(dtype)
+        tables = [
+            flat[start : start + size].reshape(n, stride)
+            for start, size, stride in zip(starts, sizes, strides, strict=False)
         ]
-
-    def free(self) -> None:
-        """Free the memory of the weights."""
-        self.tables, self.flat = [], self.flat[:0].copy()
+        columns = [slice(*view.columns.indices(n)) for view in rows.views]
+        weights = cls(tables, groups, columns, dtype, is_virtual=is_virtual)
+        weights.flat, weights._starts, weights._strides = flat, starts, strides
+        return weights
 
     def as_numba_args(self) -> tuple[NDArray[Any], ...]:
         """Return the groups as the compiled loops take them."""
@@ -93,65 +111,13 @@ class GroupedWeights:
             self._strides,
         )
 
-    def scores(self, tasks: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the score of every example i with the weights of task tasks[i]."""
-        scores: NDArray[np.float64] = self._bias_scale * self.bias[tasks]
-        for g, rows, columns, scales in self.groups.iter_groups(tasks, np.arange(tasks.size)):
-            for view in self._views:
-                part = view.rows.scores(self.tables[g][view.columns], columns, rows)
-                scores[rows] += scales[rows] * part[rows]
-        return scores
-
-    def fill(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> None:
-        """Set the weights to W = V K, V the sum of amount[i] times example i of task tasks[i]."""
-        self._clear()
-        self.add(np.arange(tasks.size), amount, tasks)
-
-    def fill_virtual(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> list[Array]:
-        """Set the weights to V_g, until :meth:`apply_kernel`; return V_g'V_g of every group.
-
-        Each has the shape (G, w, w), and counts the constant feature.
-        """
-        self._clear()
-        self.is_virtual = True
-        self.add(np.flatnonzero(amount), amount, tasks, is_virtual=True)
-        self.bias = np.bincount(tasks, amount, minlength=self.bias.size).astype(np.float64)
-        of_bias = np.outer(self.bias, self.bias)[np.newaxis] * self._bias_scale**2
-        grams = self.groups.project_gram(np.repeat(of_bias, len(self._views), axis=0))
-        for table, gram, w in zip(self.tables, grams, self.groups.widths, strict=True):
-            for view, of_view in zip(self._views, gram, strict=True):
-                of_view += view.rows.products(table[view.columns, :w])
-        return grams
-
-    def apply_kernel(self) -> None:
-        """Replace V_g by W_g = V_g K_g (2015, eq. 26)."""
-        groups, self.is_virtual = self.groups, False
-        self.bias = self._bias_scale * (groups.K.sum(axis=0) @ self.bias)
-        for table, kernels, w in zip(self.tables, groups.kernels, groups.widths, strict=True):
-            for view, K in zip(self._views, kernels.astype(table.dtype), strict=True):
-                part = table[view.columns, :w]
-                for first in range(0, len(part), _ROWS_AT_A_TIME):
-                    rows = slice(first, first + _ROWS_AT_A_TIME)
-                    part[rows] = part[rows] @ K
-
-    def _clear(self) -> None:
-        self.flat[:] = 0
-        self.bias[:] = 0
-
-    def add(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        *,
-        is_virtual: bool = False,
-    ) -> None:
-        """Add amount[i] times example i of task tasks[i], for i in rows, to W_g, or to V_g."""
-        rows = rows[amount[rows] != 0.0]
-        for g, members, columns, scales in self.groups.iter_groups(tasks, rows):
-            for view, K in zip(self._views, self.groups.kernels[g], strict=True):
+    def add(self, rows: Rows, amount: Array, tasks: NDArray[Any]) -> None:
+        """Add amount[i] times example i of task tasks[i] to V, and thus to W = V K."""
+        used = np.flatnonzero(amount)
+        for g, members, columns, scales in self.groups.iter_groups(tasks, used):
+            for view, K in zip(rows.views, self.groups.kernels[g], strict=True):
                 table, scaled = self.tables[g][view.columns], amount * scales
-                if not is_virtual:
+                if not self.is_virtual:
                     view.rows.accumulate(members, scaled, columns, K, table)
                     continue
                 for c in np.unique(columns[members]):  # one column at a time stays in cache
@@ -159,51 +125,53 @@ class GroupedWeights:
                     column = np.zeros((len(table), 1), table.dtype)
                     view.rows.accumulate(part, scaled, 0 * columns, np.ones((1, 1)), column)
                     table[:, c] += column[:, 0]
-        sums = np.bincount(tasks[rows], amount[rows], minlength=self.bias.size)
-        self.bias += self._bias_scale * (self.groups.K.sum(axis=0) @ sums)
 
-    def solution(
-        self, rows: NDArray[np.int64], amount: NDArray[np.float64], tasks: NDArray[Any]
-    ) -> NDArray[Any] | TaskWeights:
-        """Return the weights for these examples, which this must have been made for."""
-        self.add(rows, amount, tasks, is_virtual=not self.groups.is_single)
+    def grams(self, rows: Rows, of_bias: Array) -> list[Array]:
+        """Return V_g'V_g of every group, shape (G, w, w).
+
+        `of_bias`, shape (T, T), is that of the constant feature, and part of every view.
+        """
+        grams = self.groups.project_gram(np.repeat(of_bias[np.newaxis], len(rows.views), axis=0))
+        for table, gram, w in zip(self.tables, grams, self.groups.widths, strict=True):
+            for view, of_view in zip(rows.views, gram, strict=True):
+                of_view += view.rows.products(table[view.columns, :w])
+        return grams
+
+    def apply_kernel(self) -> None:
+        """Replace V_g by W_g = V_g K_g (2015, eq. 26)."""
+        groups, self.is_virtual = self.groups, False
+        for table, kernels, w in zip(self.tables, groups.kernels, groups.widths, strict=True):
+            for columns, K in zip(self.columns, kernels.astype(self.dtype), strict=True):
+                part = table[columns, :w]
+                for first in range(0, len(part), _ROWS_AT_A_TIME):
+                    slab = slice(first, first + _ROWS_AT_A_TIME)
+                    part[slab] = part[slab] @ K
+
+    def scores(self, rows: Rows, tasks: NDArray[Any], intercepts: Array) -> Array:
+        """Return the score of every row with the weights and the intercept of its task."""
+        total = intercepts[tasks]
+        if not self.is_virtual:
+            for g, members, columns, scales in self.groups.iter_groups(
+                tasks, np.arange(total.size)
+            ):
+                for view in rows.views:
+                    part = view.rows.scores(self.tables[g][view.columns], columns, members)
+                    total[members] += scales[members] * part[members]
+            return total
+        used, one_hot = np.unique(tasks), np.eye(self.shape[1])
+        for first in range(0, used.size, _TASKS_AT_A_TIME):
+            part = used[first : first + _TASKS_AT_A_TIME]
+            chosen = np.flatnonzero(np.isin(tasks, part))
+            columns = np.zeros(rows.n_rows, dtype=np.int64)
+            columns[chosen] = np.searchsorted(part, tasks[chosen])
+            total += rows.scores(self.times(one_hot[:, part]), columns, chosen)
+        return total
+
+    def of_model(self) -> NDArray[Any] | TaskWeights:
+        """Return the weights as models store them: W, or V_g of several groups."""
         if self.groups.is_single:
             return self.tables[0]
-        n = len(self.tables[0])
-        columns = [slice(*view.columns.indices(n)) for view in self._views]
-        return TaskWeights(self.tables, self.groups, columns, self.flat.dtype)
-
-
-class TaskWeights:
-    """Weights of many tasks, as the virtual weights V_g of groups.
-
-    Parameters
-    ----------
-    tables : sequence of ndarray, shape (n_features, w)
-        V_g; may be read from a file when used.
-    groups : GroupedKernel
-        Task kernels in groups.
-    columns : sequence of slice
-        Features of every view.
-    dtype : dtype
-        Type of the weights.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        n_features, T.
-    """
-
-    def __init__(
-        self,
-        tables: Sequence[NDArray[Any]],
-        groups: GroupedKernel,
-        columns: Sequence[slice],
-        dtype: Any,
-    ) -> None:
-        self.tables, self.groups, self.columns = tables, groups, tuple(columns)
-        self.shape = columns[-1].stop, len(groups.group)
-        self.dtype = np.dtype(dtype)
+        return TaskWeights(self.tables, self.groups, self.columns, self.dtype)
 
     def __iadd__(self, other: TaskWeights) -> Self:
         """Add the weights of the same tasks and features."""
@@ -260,18 +228,6 @@ class TaskWeights:
             tables, GroupedKernel(kernels, group, column, scale), self.columns, self.dtype
         )
 
-    def scores(self, rows: Rows, tasks: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the score of every row with the weights of its task, a few tasks at a time."""
-        total, one_hot = np.zeros(rows.n_rows), np.eye(self.shape[1])
-        used = np.unique(tasks)
-        for first in range(0, used.size, _TASKS_AT_A_TIME):
-            part = used[first : first + _TASKS_AT_A_TIME]
-            chosen = np.flatnonzero(np.isin(tasks, part))
-            columns = np.zeros(rows.n_rows, dtype=np.int64)
-            columns[chosen] = np.searchsorted(part, tasks[chosen])
-            total += rows.scores(self.times(one_hot[:, part]), columns, chosen)
-        return total
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         W = self.times(np.eye(self.shape[1]))
         return W if dtype is None else W.astype(dtype, copy=False)
@@ -281,5 +237,12 @@ def scores_of(
     rows: Rows, ids: NDArray[Any], W: Any, intercepts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the score of every row with the weights and the intercept of its task."""
-    scores = W.scores(rows, ids) if isinstance(W, TaskWeights) else rows.scores(W, ids)
-    return np.asarray(scores + intercepts[ids])
+    if isinstance(W, TaskWeights):
+        return W.scores(rows, ids, intercepts)
+    return np.asarray(rows.scores(W, ids) + intercepts[ids])
+
+
+def bias_of(groups: GroupedKernel, amount: Array, tasks: NDArray[Any]) -> Array:
+    """Return the sums of :meth:`TaskWeights.add` for a constant feature of 1, shape (T,)."""
+    sums = np.bincount(tasks, amount, minlength=len(groups.group))
+    return np.asarray(groups.K.sum(axis=0) @ sums)

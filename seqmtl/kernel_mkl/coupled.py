@@ -245,7 +245,7 @@ class KernelMKLClassifier(KernelClassifier):
             example_costs(self, examples),
             self.kernels,
             [range(T)],
-            self.task_kernel_.matrices[used, :T, :T],
+            self.task_kernel_.stack.pick(used).take(slice(T)).matrices(),
             constant=float(self.fit_intercept),
         )
 

@@ -1,7 +1,7 @@
 """Weights in a model file: all rows, the nonzero rows, or compressed columns of many tasks.
 
-Rows of float32 that 16 bits hold are stored with these (``W16``), and read as float32; compressed
-by zlib (``W16z``) if that saves half of the space, as where they are multiples of one step.
+Rows of float32 that 16 bits hold are stored with these, compressed by zlib (``W16z``), and read as
+float32; this saves most where they are multiples of one step.
 
 A file of many tasks has the virtual weights V_g of all groups, column by column, each compressed by
 zlib; columns of small clades are sparse and take little space. What one task needs is decompressed
@@ -40,7 +40,6 @@ _SOME = 1 << 12  # rows from which the step of all is seen
 _LEVEL = 1  # of compression; higher ones take much longer and save little
 _HIGHER = 5  # of rounded weights; the highest takes fifteen times as long to save an eighth
 _STEPS = 2.0 ** -np.arange(3, 9)  # of rounded weights, the largest first
-_WORTH = 0.5  # share of the space that compressed rows may take
 _MOST = 256  # times that weights are compressed at most; those of starters are 7 times
 
 
@@ -98,11 +97,8 @@ def _by_name(W: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return the array of all weights, with 16 bits if these hold them."""
     slabs = (W[first : first + _SLAB] for first in range(0, W.shape[0], _SLAB))
     if W.dtype == np.float32 and all(np.array_equal(slab, round_weights(slab)) for slab in slabs):
-        short = W.astype("<f2")
-        packed = zlib.compress(short[:_SLAB].tobytes(), _LEVEL)
-        if len(packed) > _WORTH * short[:_SLAB].nbytes:
-            return {"W16": short}
-        return {"W16z": np.frombuffer(zlib.compress(short.tobytes(), _HIGHER), dtype=np.uint8)}
+        packed = zlib.compress(W.astype("<f2").tobytes(), _HIGHER)
+        return {"W16z": np.frombuffer(packed, dtype=np.uint8)}
     return {"W": W}
 
 
@@ -114,8 +110,7 @@ def forms_of_weights(arrays: Mapping[str, Any], T: int, n: int, dtype: str) -> F
         shape = (len(arrays["rows"]) if rows else n, T)
         if dtype == "float32" and "W16z" in arrays:
             return rows | {"W16z": ("uint8", (None,))}
-        is_short = dtype == "float32" and "W16" in arrays
-        return rows | ({"W16": ("float16", shape)} if is_short else {"W": (dtype, shape)})
+        return rows | {"W": (dtype, shape)}
     return {
         "columns": ("uint8", (None,)),
         "ends": ("int64", (None,)),
@@ -142,11 +137,10 @@ def unpack_weights(
     """
     if "columns" in arrays:
         return _of_columns(arrays, views, dtype)
-    if "W16z" in arrays:
+    W = arrays.get("W")
+    if W is None:
         n_rows = len(arrays["rows"]) if "rows" in arrays else views[-1].stop
         W = _decompressed(arrays["W16z"], (n_rows, T)).astype(dtype)
-    else:
-        W = arrays["W16"].astype(dtype) if "W16" in arrays else arrays["W"]
     if "rows" not in arrays:
         return W
     rows, n = arrays["rows"], views[-1].stop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
+
+_PSD_TOLERANCE = 1e-8
+SINGLE = ("K",)  # label of a single kernel
 
 
 def check_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -87,6 +91,64 @@ def symmetrized(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
     symmetric.setflags(write=False)
     return np.asarray(symmetric)
+
+
+def check_labels(labels: Iterable[str] | None, M: int) -> tuple[str, ...]:
+    """Check the labels of M kernels; without them, return default ones."""
+    if M == 0:
+        raise ValueError("similarity must have at least one matrix, got none")
+    if labels is None:
+        return SINGLE if M == 1 else tuple(f"K{m + 1}" for m in range(M))
+    labels = tuple(str(label) for label in labels)
+    if len(labels) != M or len(set(labels)) != M:
+        raise ValueError(f"labels must be one per matrix ({M}) and differ, got {', '.join(labels)}")
+    for label in labels:
+        if not label.strip() or any(character in label for character in "\t\n\r"):
+            raise ValueError(f"labels must be text without tabs and line breaks, got {label!r}")
+    return labels
+
+
+def as_kernels(
+    matrices: NDArray[np.float64], names: tuple[str, ...], labels: tuple[str, ...], not_psd: str
+) -> NDArray[np.float64]:
+    """Check K_1..K_M, and replace a non-PSD one by the nearest PSD one; return them read-only."""
+    if not_psd not in {"project", "refuse"}:
+        raise ValueError(f"not_psd must be project or refuse, got {not_psd!r}")
+    stack = np.array(matrices)
+    for m, label in enumerate(labels):
+        what = "similarity" if labels == SINGLE else f"similarity {label!r}"
+        check_square(names, stack[m], what)
+        diagonal = np.diagonal(stack[m])
+        if (diagonal < 0).any() or not stack[m].any():
+            t = int(np.argmin(diagonal))
+            raise ValueError(
+                f"{what} must have a positive diagonal, got {diagonal[t]:g} for {names[t]!r}"
+            )
+        if _is_psd(stack[m]):
+            continue
+        eigenvalues, U = np.linalg.eigh(0.5 * (stack[m] + stack[m].T))
+        if not_psd == "refuse":
+            raise ValueError(
+                f"{what} must be positive semi-definite, got the eigenvalue {eigenvalues[0]:.3g}; "
+                "use exp(-distance), or add to the diagonal"
+            )
+        stack[m] = (U * np.maximum(eigenvalues, 0.0)) @ U.T
+        warnings.warn(
+            f"{what} is not positive semi-definite and was replaced by the nearest matrix that is: "
+            f"eigenvalue {eigenvalues[0]:.3g} clipped to 0",
+            UserWarning,
+            stacklevel=3,
+        )
+    return symmetrized(stack)
+
+
+def _is_psd(K: NDArray[np.float64]) -> bool:
+    """Return whether all eigenvalues of K are positive up to a tolerance."""
+    try:
+        np.linalg.cholesky(K + _PSD_TOLERANCE * np.abs(K).max() * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def as_adjacency(adjacency: Any, names: Sequence[str]) -> NDArray[np.float64]:

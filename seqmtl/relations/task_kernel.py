@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,42 +16,45 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
+from seqmtl._names import match_names
 from seqmtl.core import kernel_formulas
-from seqmtl.core.grouped_kernel import TreeFactors
+from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
 from seqmtl.exceptions import InputFormatError
-from seqmtl.relations import checks
+from seqmtl.files.streams import read_text
+from seqmtl.files.write import write_lines
+from seqmtl.relations import checks, relation_tables
 from seqmtl.relations.distances import Distances
 from seqmtl.relations.graphs import components
-from seqmtl.relations.kernel_base import NamedKernels
-from seqmtl.relations.relation_tables import all_members, membership
 from seqmtl.relations.trees import TreeSource, prune_to
 
 _SINGULAR = 1e-12
+_MAX_NAMES = 12
 
 
-class TaskKernel(NamedKernels):
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class TaskKernel:
     """Similarity K of named tasks, or several K_m of the same tasks; immutable.
 
     Parameters
     ----------
     names : sequence of str
         Task names, T of them, all different.
-    matrix : array_like, shape (T, T) or (M, T, T)
-        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal.
+    matrix : array_like, shape (T, T) or (M, T, T), or KernelStack
+        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal. The nodes
+        of a stack are not checked.
     source : str, optional
         Origin of K, for messages.
     labels : sequence of str, optional
         Node, scale or graph of each K_m, M different ones. Default: K1, K2, ...
     not_psd : {"project", "refuse"}
         Replace a non-PSD matrix by the nearest PSD one, with a warning, or raise an error.
-    nodes : TreeFactors, optional
-        The same kernels as sums over the nodes of trees, for fast training with many tasks; not
-        checked.
 
     Attributes
     ----------
-    names, source, labels, nodes
+    names, source, labels
         As given, names and labels as tuples.
+    stack : KernelStack
+        K_1..K_M, as matrices or, for fast training with many tasks, as sums over nodes of trees.
     matrices : ndarray of float64, shape (M, T, T)
         K_1..K_M, read-only.
     matrix : ndarray of float64, shape (T, T)
@@ -71,17 +77,184 @@ class TaskKernel(NamedKernels):
     theta_m (Widmer et al. 2015, eq. 5).
     """
 
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    source: str
+    stack: KernelStack
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        matrix: ArrayLike | KernelStack,
+        source: str = "matrix",
+        *,
+        labels: Iterable[str] | None = None,
+        not_psd: str = "project",
+    ) -> None:
+        names = checks.check_names(names)
+        stack = matrix if isinstance(matrix, KernelStack) else _as_stack(matrix)
+        labels = checks.check_labels(labels, len(stack.values))
+        if stack.nodes is None:
+            stack = KernelStack(checks.as_kernels(stack.values, names, labels, not_psd))
+        mean = stack.diagonals().mean(axis=0)
+        if not (mean > 0).all():
+            t = int(np.argmin(mean))
+            raise ValueError(
+                f"similarity must have a positive diagonal, got {mean[t]:g} for {names[t]!r}; "
+                "leave the task out, or add the kernel individual"
+            )
+        self.__dict__.update(names=names, labels=labels, source=str(source), stack=stack)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TaskKernel):
+            return NotImplemented
+        is_alike = self.names == other.names and self.labels == other.labels
+        return is_alike and np.array_equal(self.matrices, other.matrices)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return partial(type(self), labels=self.labels), (self.names, self.stack, self.source)
+
+    @cached_property
+    def matrices(self) -> NDArray[np.float64]:
+        """K_1..K_M, shape (M, T, T), read-only."""
+        return _read_only(self.stack.matrices())
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """Mean of the K_m, shape (T, T), read-only: the K to use if no weights are learnt."""
+        return _read_only(self._mean().matrices()[0])
+
+    def _mean(self) -> KernelStack:
+        return self.stack.means([range(self.n_kernels)])
+
+    @property
+    def n_kernels(self) -> int:
+        """Number M of matrices."""
+        return len(self.labels)
+
+    @classmethod
+    def from_tsv(cls, path: str | os.PathLike[str], *, not_psd: str = "project") -> Self:
+        """Read a square table with the task names in the first row and the first column.
+
+        Several matrices are several tables, each after a line of ``# kernel``, a tab and a label.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File, plain or gzip.
+        not_psd : {"project", "refuse"}
+            See :class:`seqmtl.relations.TaskKernel`.
+
+        Raises
+        ------
+        InputFormatError
+            If a table is not square, not numeric, or not a kernel; the message gives file and line.
+        """
+        path = os.fspath(path)
+        names, matrices, labels = relation_tables.read_tables(read_text(path, "a table"), path)
+        source = f"table({os.path.basename(path)})"
+        try:
+            return cls(names, matrices, source, labels=labels, not_psd=not_psd)
+        except ValueError as error:
+            raise InputFormatError(str(error), path=path) from error
+
+    def to_tsv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the text that :meth:`from_tsv` reads, and write it to a file if one is given."""
+        labels = None if self.labels == checks.SINGLE else self.labels
+        text = relation_tables.write_tables(self.names, self.matrices, labels)
+        if path is not None:
+            write_lines(path, [text])
+        return text
+
+    def restrict(self, names: Iterable[str]) -> Self:
+        """Return K for some tasks, in the given order and spelling.
+
+        Matrices K_m that are zero on all of them are dropped.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a name is not a task of this kernel; the message lists near matches.
+        """
+        requested = tuple(map(str, names))
+        order = match_names(requested, self.names, f"the task kernel from {self.source}")
+        stack = self.stack.take(order)
+        nonzero = np.flatnonzero(stack.diagonals().any(axis=1))
+        labels = [self.labels[m] for m in nonzero]
+        return type(self)(requested, stack.pick(nonzero), self.source, labels=labels)
+
+    def scaled(self) -> Self:
+        """Return the mean of the K_m, scaled to a unit diagonal."""
+        scale = np.sqrt(np.diagonal(self.matrix))
+        return type(self)(self.names, self._mean().rescaled(scale, np.divide), self.source)
+
+    @classmethod
+    def join(cls, kernels: Sequence[Self], source: str, labels: Iterable[str]) -> Self:
+        """Return one kernel with the matrices of all, which are of the same tasks."""
+        stack = KernelStack.join([kernel.stack for kernel in kernels])
+        return cls(kernels[0].names, stack, source, labels=labels)
+
+    def combine(self, theta: ArrayLike) -> Self:
+        """Return the single kernel sum_m theta_m K_m.
+
+        Parameters
+        ----------
+        theta : array_like, shape (M,)
+            Non-negative weights.
+
+        Raises
+        ------
+        ValueError
+            If there is not one weight per matrix, or a weight is negative or not finite.
+        """
+        weights = np.asarray(theta, dtype=np.float64)
+        if weights.shape != (self.n_kernels,) or not np.isfinite(weights).all():
+            raise ValueError(
+                f"theta must have one finite number per matrix ({self.n_kernels}), "
+                f"got {weights.tolist()}"
+            )
+        checks.check_not_negative(weights, "theta")
+        return type(self)(self.names, self.stack.mix(weights[None]), f"{self.source}, weighted")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _repr_html_(self) -> str:
+        from seqmtl._html import notebook, picture
+        from seqmtl.relations.figure import draw_kernel
+
+        title, _, matrix = str(self).partition("\n")
+        drawing = picture(lambda: draw_kernel(self.scaled()), str(self))
+        return notebook(title, drawing, details="" if drawing else matrix)
+
+    def __repr__(self) -> str:
+        several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""
+        what = f"{len(self)} task{'s' * (len(self) > 1)}"
+        lines = [f"TaskKernel of {what}{several} from {self.source}"]
+        if len(self) <= _MAX_NAMES:
+            width = max(len(name) for name in self.names)
+            for name, row in zip(self.names, self.matrix, strict=True):
+                lines.append(f"  {name:<{width}}  " + " ".join(f"{value:6.3f}" for value in row))
+        if self.n_kernels > 1:
+            more = ", ..." if self.n_kernels > _MAX_NAMES else ""
+            lines.append(f"  kernels: {', '.join(self.labels[:_MAX_NAMES])}{more}")
+        return "\n".join(lines)
+
     @classmethod
     def individual(cls, names: Iterable[str]) -> Self:
         """Return K = I: an independent model for every task."""
         names = tuple(names)
-        return cls._of_nodes(names, TreeFactors.of((np.eye(len(names)), 1.0)), "individual")
+        T = len(names)
+        return cls(names, KernelStack.of_nodes(np.eye(T), np.ones((1, T))), "individual")
 
     @classmethod
     def union(cls, names: Iterable[str]) -> Self:
         """Return K = 11': one model for all tasks."""
         names = tuple(names)
-        return cls._of_nodes(names, TreeFactors.of((np.ones((len(names), 1)), 1.0)), "union")
+        T = len(names)
+        return cls(names, KernelStack.of_nodes(np.ones((T, 1)), np.ones((1, 1))), "union")
 
     @classmethod
     def easy(cls, names: Iterable[str], share: float = 0.5) -> Self:
@@ -98,19 +271,9 @@ class TaskKernel(NamedKernels):
         names = tuple(names)
         check_number("share", share, min_val=0, max_val=1)
         T = len(names)
-        nodes = TreeFactors.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
-        return cls._of_nodes(names, nodes, f"easy({share:g})")
-
-    @classmethod
-    def _of_nodes(
-        cls,
-        names: tuple[str, ...],
-        nodes: TreeFactors,
-        source: str,
-        labels: Iterable[str] | None = None,
-    ) -> Self:
-        """Return the sums over the nodes."""
-        return cls(names, nodes.matrices(), source, labels=labels, nodes=nodes)
+        N = np.concatenate([np.ones((T, 1)), np.eye(T)], axis=1)
+        lengths = np.append(share, np.full(T, 1.0 - share))[None]
+        return cls(names, KernelStack.of_nodes(N, lengths), f"easy({share:g})")
 
     @classmethod
     def graph(cls, adjacency: Any, names: Iterable[str], a: float = 1.0) -> Self:
@@ -208,8 +371,10 @@ class TaskKernel(NamedKernels):
         lam = checks.positive(lam, "lam", or_zero=True)
         rho_centre = checks.positive(rho_centre, "rho_centre", or_zero=True)
         if isinstance(groups, Mapping):
-            names = checks.check_names(all_members(groups) if names is None else names)
-            R = membership(groups, names)
+            names = checks.check_names(
+                relation_tables.all_members(groups) if names is None else names
+            )
+            R = relation_tables.membership(groups, names)
         else:
             names = _required_names(names)
             R = np.array(groups, dtype=np.float64)
@@ -270,8 +435,10 @@ class TaskKernel(NamedKernels):
         rho_task = checks.positive(rho_task, "rho_task")
         rho_centre = checks.positive(rho_centre, "rho_centre")
         if isinstance(tree, Mapping):
-            tasks = checks.check_names(all_members(tree) if names is None else names)
-            R = membership(tree, tasks)
+            tasks = checks.check_names(
+                relation_tables.all_members(tree) if names is None else names
+            )
+            R = relation_tables.membership(tree, tasks)
             source = f"{len(tree)} groups"
             distinct = np.unique(R, axis=0, return_index=True)[1]
             distinct = np.sort(distinct[R[distinct].any(axis=1)])
@@ -290,8 +457,8 @@ class TaskKernel(NamedKernels):
                 "relatives: use individual"
             )
         require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
-        nodes = kernel_formulas.hierarchical(rho_task * R, rho_centre)
-        return cls._of_nodes(tasks, nodes, f"hierarchical({source})", labels)
+        stack = kernel_formulas.hierarchical(rho_task * R, rho_centre)
+        return cls(tasks, stack, f"hierarchical({source})", labels=labels)
 
     @classmethod
     def smooth(
@@ -454,15 +621,24 @@ class TaskKernel(NamedKernels):
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        K = kernel_formulas.shared_path(shared, base)
-        # the same K as a sum over the branches j, of length l_j, for steps that change only the
-        # weights on the path of a task: K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is
-        # 1 / sqrt(height of t) for the leaves t below j, and 0 for others
-        below = tree.membership()[:, order].T / np.sqrt(np.diagonal(shared))[:, None]
-        nodes = TreeFactors.of(
-            (np.ones((len(tasks), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
-        )
-        return cls(tasks, K, f"tree({tree.source})", nodes=nodes)
+        K: Any = kernel_formulas.shared_path(shared, base)
+        if len(tasks) > MAX_SINGLE_GROUP:
+            below = tree.membership()[:, order].astype(np.float64)
+            K = kernel_formulas.branches(below, tree.filled_lengths(), base)
+        return cls(tasks, K, f"tree({tree.source})")
+
+
+def _as_stack(matrix: ArrayLike) -> KernelStack:
+    try:
+        stack = np.asarray(matrix, dtype=np.float64)
+    except ValueError:
+        raise ValueError("matrix must hold numbers; names come first") from None
+    return KernelStack(stack if stack.ndim == 3 else stack[None])
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.setflags(write=False)
+    return array
 
 
 def _required_names(names: Iterable[str] | None) -> tuple[str, ...]:

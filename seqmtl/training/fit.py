@@ -146,12 +146,12 @@ def _describe_weights(
     kernel: TaskKernel, n_tasks: int, views: list[str], theta: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
     """Return view, label, members and weight of every weighted kernel, as JSON values."""
-    used = used_kernels(kernel, n_tasks)
+    used, has_task = used_kernels(kernel, n_tasks), kernel.stack.diagonals() > 0.0
     return [
         {
             "view": view,
             "label": kernel.labels[m],
-            "tasks": [kernel.names[t] for t in range(n_tasks) if kernel.matrices[m, t, t] > 0],
+            "tasks": [kernel.names[t] for t in range(n_tasks) if has_task[m, t]],
             "weight": float(weight),
         }
         for view, weights in zip(views, theta.reshape(len(views), -1), strict=True)

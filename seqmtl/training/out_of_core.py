@@ -33,7 +33,7 @@ from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.core.losses import LOSSES
-from seqmtl.core.weights import GroupedWeights, scores_of
+from seqmtl.core.weights import TaskWeights, bias_of, scores_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.io.window_store import PART, WindowStore
@@ -393,14 +393,15 @@ class WorkingSet:
             return
         rows, examples = self._features.bind(windows), as_examples(windows)
         amount = sign * examples.y * self._settings.costs(examples)
-        scale, ids = self._settings.bias_scale, examples.ids.astype(np.int16)
-        weights = GroupedWeights(self._coupling, rows.views, _PRECISE, scale)
-        W = weights.solution(np.arange(ids.size), amount, ids)
+        kernel, ids = self._coupling, examples.ids.astype(np.int16)
+        weights = TaskWeights.zeros(rows, kernel, _PRECISE, is_virtual=not kernel.is_single)
+        weights.add(rows, amount, ids)
+        W: Any = weights.of_model()
         if self._W is None:
             self._W = W
         else:
             self._W += W
-        self._bias += weights.bias
+        self._bias += self._settings.bias_scale * bias_of(kernel, amount, ids)
 
     def _full_pass(self, solution: Solution, room: int) -> list[PartResult]:
         """Score all windows."""

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from seqmtl._surroundings import usual_floats
 from seqmtl.core.dcd import WarmStart
-from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
+from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
@@ -143,15 +143,13 @@ class SearchSpace:
 
 def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
     """Return relations to choose from: each K_m if all of them have all tasks, else their mean."""
-    every = np.arange(len(kernel))
-    if kernel.n_kernels == 1 or (np.einsum("mtt->mt", kernel.matrices) == 0.0).any():
+    if kernel.n_kernels == 1 or not kernel.stack.diagonals().all():
         return {kernel.source: kernel}
-    kernels = {}
-    for m, label in enumerate(kernel.labels):
-        nodes = kernel.nodes and kernel.nodes.take(every, [m])
-        source = f"{kernel.source}, {label}"
-        kernels[source] = TaskKernel(kernel.names, kernel.matrices[m], source, nodes=nodes)
-    return kernels
+    sources = [f"{kernel.source}, {label}" for label in kernel.labels]
+    return {
+        source: TaskKernel(kernel.names, kernel.stack.pick([m]), source)
+        for m, source in enumerate(sources)
+    }
 
 
 class Selection(NamedTuple):
@@ -305,14 +303,6 @@ def _select_sharing(
     return _Selector(examples, sample, space, features, settings, likelihoods).run()
 
 
-class _Sharing(NamedTuple):
-    """What tasks share: p of every relation and task, x and d of every task."""
-
-    parts: dict[str, Array]
-    trust: Array
-    costs: Array
-
-
 class _Selector:
     """One selection of what tasks share, step by step: trust and relation, costs."""
 
@@ -327,8 +317,8 @@ class _Selector:
     ) -> None:
         self._sample, self._space, self._likelihoods = sample, space, likelihoods
         self._T = len(examples.names)
-        relations = space.relations.values()
-        self._has_nodes = self._T > MAX_SINGLE_GROUP and all(R.nodes is not None for R in relations)
+        stacks = [relation.stack for relation in space.relations.values()]
+        self._has_nodes = self._T > MAX_SINGLE_GROUP and all(K.nodes is not None for K in stacks)
         self._few_labels = _find_few(examples, settings)
         # targets of a task vary more than labels: by its own alone, costs of many tasks were noise
         self._is_pooled = settings.kind == "regression"
@@ -339,42 +329,39 @@ class _Selector:
 
     def run(self) -> tuple[TaskKernel, float, dict[str, Any]]:
         """Return the task kernel of all tasks of the relations, the mean cost, and a report."""
-        sharing, by_trust = self._choose_sharing()
+        parts, trust, by_trust = self._choose_sharing()
         costs = self._space.costs
+        of_tasks = np.full(self._T, costs[0])
         if len(costs) > 1:
-            weights = self._weights_of({f"C {c:g}": self._candidate(sharing, c) for c in costs})
-            sharing = sharing._replace(costs=np.exp(weights.T @ np.log(costs)))
-        else:
-            sharing = sharing._replace(costs=np.full(self._T, costs[0]))
-        C = float(np.exp(np.log(sharing.costs).mean()))
+            candidates = {f"C {c:g}": self._candidate(c, parts, trust) for c in costs}
+            of_tasks = np.exp(self._weights_of(candidates).T @ np.log(costs))
+        C = float(np.exp(np.log(of_tasks).mean()))
         every = next(iter(self._space.relations.values())).names
-        kernel = self._kernel(sharing._replace(costs=sharing.costs / C), len(every))
+        kernel = self._kernel(parts, trust, of_tasks / C, len(every))
         tasks = {
             name: {
-                "trust": float(sharing.trust[t]),
-                "C": float(sharing.costs[t]),
+                "trust": float(trust[t]),
+                "C": float(of_tasks[t]),
                 "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in by_trust.items()},
-                "relations": {n: float(p[t]) for n, p in sharing.parts.items()},
+                "relations": {n: float(p[t]) for n, p in parts.items()},
                 "by_prior": bool(self._few_labels[t]),
             }
             for t, name in enumerate(self._sample.names)
         }
-        relations = {name: float(p.mean()) for name, p in sharing.parts.items()}
+        relations = {name: float(p.mean()) for name, p in parts.items()}
         for name, part in relations.items():
             if part < _NEGLIGIBLE:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
         return kernel, C, {"relations": relations, "tasks": tasks}
 
-    def _choose_sharing(self) -> tuple[_Sharing, dict[float, Array]]:
-        """Return what the tasks share, at equal costs, and the weights of the trusts."""
+    def _choose_sharing(self) -> tuple[dict[str, Array], Array, dict[float, Array]]:
+        """Return p of every relation and x, (T,) each, and the weights of the trusts."""
         sharings, weights = self._space.sharings(), np.ones((1, self._T))
         ones = np.ones(self._T)
         if len(sharings) > 1:
             cost = self._space.costs[len(self._space.costs) // 2]
             candidates = {
-                f"{name}, trust {x:g}": self._candidate(
-                    _Sharing({name: ones}, x * ones, ones), cost
-                )
+                f"{name}, trust {x:g}": self._candidate(cost, {name: ones}, x * ones)
                 for name, x, _ in sharings
             }
             weights = self._weights_of(candidates, [prior for *_, prior in sharings])
@@ -386,42 +373,36 @@ class _Selector:
         by_trust = {x: weights[trust == x].sum(axis=0) for x in self._space.trusts}
         x = weights.T @ trust
         parts = dict(zip(self._space.relations, p, strict=True))
-        return _Sharing(parts, _round(x) if self._has_nodes else x, ones), by_trust
+        return parts, _round(x) if self._has_nodes else x, by_trust
 
-    def _candidate(self, sharing: _Sharing, cost: float) -> Candidate:
+    def _candidate(self, cost: float, parts: dict[str, Array], trust: Array) -> Candidate:
         """Return what gives the held-out log-likelihood of every example of the sample."""
 
         def cross_validate() -> Array:
-            fit = self._folds.fit(self._kernel(sharing).matrix, cost)
+            K = self._kernel(parts, trust, np.ones(self._T), self._T).matrix
+            fit = self._folds.fit(K, cost)
             return self._folds.of_examples(fit.log_likelihoods)
 
         return cross_validate
 
-    def _kernel(self, sharing: _Sharing, n: int | None = None) -> TaskKernel:
-        """Return K of the first n names of the relations, those with data unless n is given.
+    def _kernel(self, parts: dict[str, Array], trust: Array, costs: Array, n: int) -> TaskKernel:
+        """Return K of the first n names of the relations, which may be more than those with data.
 
         Tasks without data have full trust in the mean mixture of the relations.
         """
-        n = n or self._T
         x, scale = np.ones(n), np.ones(n)
-        x[: self._T], scale[: self._T] = sharing.trust, np.sqrt(sharing.costs)
-        levels = np.unique(x[x > 0.0])
-        K, nodes = np.zeros((n, n)), []
-        for name, share in sharing.parts.items():
+        x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
+        levels, terms = np.unique(x), []
+        for name, share in parts.items():
             relation, p = self._space.relations[name], np.full(n, share.mean())
             p[: self._T] = share
+            R = relation.stack.take(slice(n))
             for level, step in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-                factors = np.sqrt(p * step) * (x >= level)
-                K += np.outer(factors, factors) * relation.matrix[:n, :n]
-                if relation.nodes is not None and self._has_nodes:
-                    below = relation.nodes.take(np.arange(n)).scaled(factors)
-                    nodes.append((below.values, below.lengths))
+                terms.append(R.rescaled(np.sqrt(p * step) * (x >= level)))
+        K, source = KernelStack.join(terms).mix(np.ones((1, len(terms)))), relation.source
         if self._space.is_shared:
-            nodes.append((np.eye(n), np.maximum(1.0 - np.diagonal(K), 0.0)))
-            np.fill_diagonal(K, 1.0)
-        of_tree = TreeFactors.of(*nodes).scaled(scale) if self._has_nodes else None
-        source = "trust tuned on held-out labels" if self._space.is_shared else relation.source
-        return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, nodes=of_tree)
+            K, source = K.with_unit_diagonals(), "trust tuned on held-out labels"
+        return TaskKernel(relation.names[:n], K.rescaled(scale), source)
 
     def _weights_of(self, candidates: Mapping[str, Candidate], prior: Any = 1.0) -> Array:
         """Return the weight of every candidate in every task."""

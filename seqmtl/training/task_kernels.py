@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
-from seqmtl.core.grouped_kernel import GroupedKernel, TreeFactors
+from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.mkl import KernelSet
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.files import catalogue
@@ -144,18 +144,12 @@ def kernel_for_solver(
         each task kernel that is nonzero on tasks with data. Those of a view are adjacent, in the
         order of `kernel`.
     """
-    tasks = np.arange(n_tasks)
-    if norm is not None:
-        used, K = used_kernels(kernel, n_tasks), kernel.matrices[:, :n_tasks, :n_tasks]
-        K = K[used] if used.size < len(K) else K  # large with many tasks: not copied
-        nodes = kernel.nodes and kernel.nodes.take(tasks, used.tolist())
-        views = np.repeat(np.arange(n_views), len(K))
-        K = np.tile(K, (n_views, 1, 1)) if n_views > 1 else K
-        return KernelSet(K, views, float(norm), nodes)
-    K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
-    shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
-    nodes = kernel.nodes and kernel.nodes.take(tasks).combine(shares)
-    return GroupedKernel.of(K, nodes)
+    stack = kernel.stack.take(slice(n_tasks))
+    if norm is None:
+        return GroupedKernel.of(stack.means([range(kernel.n_kernels)] * n_views))
+    used = used_kernels(kernel, n_tasks)
+    stack = stack.pick(np.tile(used, n_views))
+    return KernelSet(stack, np.repeat(np.arange(n_views), used.size), float(norm))
 
 
 def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
@@ -174,7 +168,7 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
     """
     alike: dict[tuple[bytes, float], list[int]] = {}
     is_lost = _is_reduced_to_one(kernel, n_tasks)
-    for m, K in enumerate(kernel.matrices[:, :n_tasks, :n_tasks]):
+    for m, K in enumerate(kernel.stack.take(slice(n_tasks)).matrices()):
         if is_lost[m]:
             continue
         if not K.any():  # of other tasks
@@ -185,25 +179,8 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
     groups = sorted(alike.values(), key=lambda group: group[-1])
     if len(groups) == kernel.n_kernels:
         return kernel
-    nodes = kernel.nodes
-    if nodes is not None:
-        number = np.full(kernel.n_kernels, -1)
-        for new, group in enumerate(groups):
-            number[group] = new
-        owners = number[nodes.owners]
-        shares = np.array([1.0 / len(group) for group in groups])
-        nodes = TreeFactors(
-            nodes.values[:, owners >= 0],
-            (nodes.lengths * shares[owners])[owners >= 0],
-            owners[owners >= 0],
-        )
-    return TaskKernel(
-        kernel.names,
-        np.array([kernel.matrices[group].mean(axis=0) for group in groups]),
-        kernel.source,
-        labels=[kernel.labels[group[-1]] for group in groups],
-        nodes=nodes,
-    )
+    labels = [kernel.labels[group[-1]] for group in groups]
+    return TaskKernel(kernel.names, kernel.stack.means(groups), kernel.source, labels=labels)
 
 
 def _is_reduced_to_one(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
@@ -212,7 +189,7 @@ def _is_reduced_to_one(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
     With data of a and d, the clades of ((a,b),c,d) are (a,b), which is that of a alone and left
     out, and (a,b,c,d). With data of a alone, none is left out: no other kernel has data.
     """
-    has_task = np.einsum("mtt->mt", kernel.matrices) > 0.0
+    has_task = kernel.stack.diagonals() > 0.0
     n = has_task[:, :n_tasks].sum(axis=1)
     elsewhere = has_task[n > 1].any(axis=0)
     has_one: NDArray[np.bool_] = (n == 1) & (has_task.sum(axis=1) > 1)
@@ -221,7 +198,7 @@ def _is_reduced_to_one(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
     """Return the indices of the kernels that are nonzero on the first tasks."""
-    return np.flatnonzero(kernel.matrices[:, :n_tasks, :n_tasks].any(axis=(1, 2)))
+    return np.flatnonzero(kernel.stack.diagonals()[:, :n_tasks].any(axis=1))
 
 
 def learnt_kernel(
@@ -243,14 +220,10 @@ def learnt_kernel(
         Names of the views, G of them.
     """
     theta = np.maximum(theta, _MIN_WEIGHT * theta.max()).reshape(len(views), -1)
-    K = np.tensordot(theta, kernel.matrices[used_kernels(kernel, n_tasks)], 1)
-    used = np.flatnonzero(np.einsum("gtt->t", K))
-    return TaskKernel(
-        [kernel.names[t] for t in used],
-        K[:, used][:, :, used],
-        f"{kernel.source}, learnt",
-        labels=views,
-    )
+    stack = kernel.stack.pick(used_kernels(kernel, n_tasks)).mix(theta)
+    used = np.flatnonzero(stack.diagonals().any(axis=0))
+    names, source = [kernel.names[t] for t in used], f"{kernel.source}, learnt"
+    return TaskKernel(names, stack.take(used), source, labels=views)
 
 
 def view_names(features: FeatureDefinition) -> list[str]:

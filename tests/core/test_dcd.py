@@ -229,8 +229,8 @@ def test_every_epoch_is_the_algorithm_of_the_paper(features, loss):
     if features == "groups of tasks":
         tree = TaskKernel.hierarchical(_ladder(24)).restrict([f"t{t}" for t in range(24)])
         case = replace(case, tasks=np.arange(400) % 24, K=tree.matrix)
-        nodes = tree.nodes.combine(np.full(tree.n_kernels, 1.0 / tree.n_kernels))
-        problem = replace(case.problem(), kernel=GroupedKernel.of(tree.matrix, nodes))
+        mean = tree.stack.means([range(tree.n_kernels)])
+        problem = replace(case.problem(), kernel=GroupedKernel.of(mean))
         assert not problem.kernel.is_single
     descent = dcd.Descent(problem, dtype=np.float64)
     descent._rng = recorded = _Recorded(1)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from seqmtl import TaskKernel
 from seqmtl.core.dcd import WarmStart
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.losses import LOSSES, find_loss
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.norms import minimise_on_ball
@@ -197,7 +198,7 @@ def test_energies_are_sums_over_pairs_of_examples():
     signed = alpha * data.z
     V = np.stack([signed[data.tasks == t] @ data.X[data.tasks == t] for t in range(3)], axis=1)
     matrices = test_mkl.KERNELS
-    kernels = KernelSet(matrices, np.zeros(len(matrices), dtype=int), 2.0)
+    kernels = KernelSet(KernelStack(matrices), np.zeros(len(matrices), dtype=int), 2.0)
     found = kernels.energies([(V.T @ V)[None]])
     for K, q in zip(matrices, found, strict=True):
         pairwise = 0.0

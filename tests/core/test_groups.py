@@ -9,7 +9,8 @@ from sklearn.svm import LinearSVC
 
 from seqmtl import PositionalKmers, TaskKernel
 from seqmtl.core import dcd, grouped_kernel
-from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, GroupedKernel, TreeFactors
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.weights import TaskWeights
@@ -43,6 +44,10 @@ def _nodes(T, split, seed=0):
     for j, clade in enumerate(clades):
         N[clade, j] = np.sqrt(rng.random())
     return N
+
+
+def _sum_of(N):
+    return KernelStack.of_nodes(N, np.ones((1, N.shape[1])))
 
 
 def _rebuilt(groups, view=0):
@@ -81,7 +86,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
 def test_a_step_touches_the_path_of_its_task_alone():
     for T, split, most in ((300, "binary", 24), (1000, "binary", 32), (300, "star", 2)):
         N = _nodes(T, split)
-        groups = GroupedKernel.of(N @ N.T, TreeFactors.of((N, 1.0)))
+        groups = GroupedKernel.of(_sum_of(N))
         written = (groups.widths[groups.group] * (groups.group >= 0)).sum(axis=1)
         assert written.max() <= most
         assert (groups.group >= 0).sum(axis=1).max() <= 5
@@ -90,12 +95,10 @@ def test_a_step_touches_the_path_of_its_task_alone():
 
 def test_few_tasks_and_kernels_without_a_tree_are_one_group():
     K = np.eye(MAX_SINGLE_GROUP)
-    assert GroupedKernel.of(K, TreeFactors.of((K, 1.0))).is_single
+    assert GroupedKernel.of(_sum_of(K)).is_single
     K = np.random.default_rng(0).random((30, 30))
     assert GroupedKernel.of(K @ K.T).is_single
-    assert GroupedKernel.of(
-        K @ K.T, TreeFactors.of((K, 1.0))
-    ).is_single  # every node has every task
+    assert GroupedKernel.of(_sum_of(K)).is_single  # every node has every task
 
 
 @pytest.mark.parametrize("split", ["ladder", "star", "binary", "many", "union", "individual"])
@@ -107,7 +110,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(240))
     K = N @ N.T
     found = {}
-    for name, groups in (("groups", GroupedKernel.of(K, TreeFactors.of((N, 1.0)))), ("matrix", K)):
+    for name, groups in (("groups", GroupedKernel.of(_sum_of(N))), ("matrix", K)):
         problem = Problem(NumericRows(X), y, tasks, groups, np.full(240, 0.7), "squared_hinge", 0.0)
         found[name] = dcd.solve(problem, tol=1e-10, dtype=np.float64, max_epochs=100_000)
     assert isinstance(found["groups"].W, TaskWeights)
@@ -120,7 +123,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     W = np.einsum("tj,jd->dt", N, svc.coef_.reshape(-1, 4))
     assert_allclose(np.asarray(found["groups"].W), W, atol=1e-4)
     assert_allclose(np.asarray(found["groups"].W), found["matrix"].W, atol=1e-6)
-    scores = found["groups"].W.scores(NumericRows(X), tasks)
+    scores = found["groups"].W.scores(NumericRows(X), tasks, np.zeros(T))
     assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
 
 
@@ -158,7 +161,8 @@ def test_energies_of_groups_are_those_of_plain_matrices(n_views):
     rng = np.random.default_rng(5)
     tree = TaskKernel.hierarchical(_newick(0, 40, rng) + ";", rho_task=2.0)
     K, M, T = tree.matrices, tree.n_kernels, 40
-    kernels = KernelSet(np.tile(K, (n_views, 1, 1)), np.repeat(range(n_views), M), 2.0, tree.nodes)
+    stack = tree.stack.pick(np.tile(range(M), n_views))
+    kernels = KernelSet(stack, np.repeat(range(n_views), M), 2.0)
     V = rng.standard_normal((n_views, 9, T))
     grams = V.swapaxes(1, 2) @ V
     theta = rng.random(n_views * M) * (rng.random(n_views * M) < 0.8)

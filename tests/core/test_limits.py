@@ -8,6 +8,7 @@ from scipy import sparse
 from seqmtl import core
 from seqmtl.core import Problem, dcd
 from seqmtl.core.dcd import WarmStart
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.mkl import KernelSet
 from seqmtl.features.numeric import NumericRows
 
@@ -43,7 +44,9 @@ def test_the_defaults_suffice_where_few_examples_are_active(loss):
 
 def test_the_defaults_suffice_for_learnt_weights_of_kernels():
     data = problem(40_000, 20, noise=0.1)
-    kernels = KernelSet(np.stack([np.eye(2), np.ones((2, 2))]), np.zeros(2, dtype=int), 2.0)
+    kernels = KernelSet(
+        KernelStack(np.stack([np.eye(2), np.ones((2, 2))])), np.zeros(2, dtype=int), 2.0
+    )
     solution = core.solve(data, kernels)
     assert solution.converged
     assert solution.work < 100
@@ -72,7 +75,9 @@ def test_a_gap_that_float32_cannot_reach_is_not_waited_for():
 
 def test_learnt_weights_stop_by_rounding():
     data = problem(1500, 10, noise=0.5)
-    kernels = KernelSet(np.stack([np.eye(2), np.ones((2, 2))]), np.zeros(2, dtype=int), 2.0)
+    kernels = KernelSet(
+        KernelStack(np.stack([np.eye(2), np.ones((2, 2))])), np.zeros(2, dtype=int), 2.0
+    )
     solution = core.solve(data, kernels, tol=1e-11)
     assert solution.stopped_by == "rounding"
     assert solution.gap < 1e-6
@@ -82,7 +87,9 @@ def test_learnt_weights_stop_by_rounding():
 @pytest.mark.parametrize("norm", [1.0, 2.0])
 def test_a_kernel_weight_of_0_in_a_start_does_not_stay_0(norm):
     data = problem(600, 10, noise=0.5)
-    kernels = KernelSet(np.stack([np.eye(2), np.ones((2, 2))]), np.zeros(2, dtype=int), norm)
+    kernels = KernelSet(
+        KernelStack(np.stack([np.eye(2), np.ones((2, 2))])), np.zeros(2, dtype=int), norm
+    )
     expected = core.solve(data, kernels, dtype=np.float64, tol=1e-6)
     start = WarmStart(np.zeros(600), np.array([1.0, 0.0]))
     solution = core.solve(data, kernels, dtype=np.float64, tol=1e-6, start=start)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from seqmtl import core
 from seqmtl.core import mkl as algorithm
 from seqmtl.core.dcd import WarmStart
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.core.mkl import KernelSet
 from seqmtl.features.joint import JointRows
@@ -53,12 +54,16 @@ class Case(cases.Case):
 
     def solve(self, **options):
         options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 100_000} | options
-        return core.solve(self.problem(), KernelSet(self.K, self.which, self.norm), **options)
+        return core.solve(
+            self.problem(), KernelSet(KernelStack(self.K), self.which, self.norm), **options
+        )
 
     def descend(self, **options):
         """Solve in epochs alone, as many examples are."""
         options = {"dtype": np.float64, "max_epochs": 20_000} | options
-        return algorithm.solve(self.problem(), KernelSet(self.K, self.which, self.norm), **options)
+        return algorithm.solve(
+            self.problem(), KernelSet(KernelStack(self.K), self.which, self.norm), **options
+        )
 
     def optimum(self):
         views, y, tasks, matrices, which, C, loss = self.oracle
@@ -244,7 +249,7 @@ def test_weak_duality_at_any_point(seed, loss, norm, n_views):
 
 
 def test_the_theta_step_at_the_ends():
-    kernels = KernelSet(np.ones((3, 1, 1)), np.zeros(3, dtype=int), np.inf)
+    kernels = KernelSet(KernelStack(np.ones((3, 1, 1))), np.zeros(3, dtype=int), np.inf)
     assert_array_equal(kernels.start(), np.ones(3))
     assert_array_equal(kernels.step(np.array([0.2, 0.3, 1.0]), np.ones(3)), np.ones(3))
     kernels = replace(kernels, norm=2.0)
@@ -293,7 +298,7 @@ def test_a_start_from_the_middle_leads_to_the_same_optimum(n_views):
     starts = []
     whole = data.descend(tol=1e-6, on_epoch=lambda now, _: starts.append(copy.deepcopy(now)))
     middle = starts[len(starts) // 2 - 1]
-    equal = KernelSet(data.K, data.which, data.norm).start()
+    equal = KernelSet(KernelStack(data.K), data.which, data.norm).start()
     again = data.solve(tol=1e-6, start=middle)
     assert again.converged
     assert again.primal == pytest.approx(whole.primal, rel=1.1e-6)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from seqmtl import TaskKernel, core
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.mkl import KernelSet
 from tests.core.cases import BY_LIBLINEAR, numbers
@@ -127,7 +128,7 @@ def test_the_graph_regulariser_is_a_penalty_on_differences():
 def test_hierarchical_kernels_of_learnt_weights_are_a_kernel_svm(norm):
     """Widmer 2015, eq. 10: at the learnt theta it is LIBSVM on the weighted sum of the kernels."""
     kernel = TaskKernel.hierarchical("((worm,fly),(fish,mouse));", NAMES)
-    kernels = KernelSet(kernel.matrices, np.zeros(kernel.n_kernels, dtype=int), norm)
+    kernels = KernelSet(KernelStack(kernel.matrices), np.zeros(kernel.n_kernels, dtype=int), norm)
     case = related(kernel)
     options = {"tol": 1e-8, "dtype": np.float64, "max_epochs": 100_000}
     solution = core.solve(case.problem(), kernels, **options)

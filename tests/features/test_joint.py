@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
 from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree, core
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.features._base import gram_matrix
@@ -167,7 +168,7 @@ def _assert_optimal(problem, grams, kernels):
         grams,
         problem.y,
         problem.tasks,
-        kernels.matrices,
+        kernels.kernels.matrices(),
         kernels.views,
         problem.C,
         "hinge",
@@ -186,7 +187,7 @@ def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm):
     grams = [wd.gram(strings, strings, 3) + 1, spectrum + 1]
     pair = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 0]])
     matrices, which = np.array([np.ones((3, 3)), pair, np.eye(3)] * 2), np.repeat([0, 1], 3)
-    solution = _assert_optimal(problem, grams, KernelSet(matrices, which, norm))
+    solution = _assert_optimal(problem, grams, KernelSet(KernelStack(matrices), which, norm))
     X, W = _matrix(problem.rows), solution.W
     f = (X @ W + solution.bias)[np.arange(40), problem.tasks]
     assert_allclose(problem.y * f, solution.margins, atol=1e-8)

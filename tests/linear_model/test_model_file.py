@@ -188,7 +188,7 @@ class TestModels:
 
     def test_weights_that_16_bits_hold_are_stored_in_16(self, tmp_path):
         whole, short = tmp_path / "whole", tmp_path / "short"
-        for dtype, name in (("float32", "W16"), ("float64", "W")):
+        for dtype, name in (("float32", "W16z"), ("float64", "W")):
             model = _model(WeightedDegree(degree=3), dtype=dtype)
             model.save(whole)
             model.W = np.asarray(model.W, dtype=np.float16).astype(dtype)
@@ -197,7 +197,7 @@ class TestModels:
             assert_array_equal(again.W, model.W)
             assert again.W.dtype == dtype
             assert name in read_arrays(short)[1]
-            assert "W16" not in read_arrays(whole)[1]
+            assert "W16z" not in read_arrays(whole)[1]
             again.save(tmp_path / "again")
             assert (tmp_path / "again").read_bytes() == short.read_bytes()
 

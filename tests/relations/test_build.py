@@ -276,7 +276,6 @@ class TestChoice:
         several = build("multigraph:0,2", graph=[*graph, write("man\tfly\n", "b.tsv")])
         kernel = build("tree:0,0.5", tree=TREE)
         assert kernel.labels == ("base=0", "base=0.5")
-        assert_allclose(kernel.nodes.matrices(), kernel.matrices)
         for base, K in zip([0, 0.5], kernel.matrices, strict=True):
             assert_allclose(K, TaskKernel.from_tree(TREE, base=base).matrix)
         labels = [f"{name}, a={a}" for a in (0, 2) for name in ("a.tsv", "b.tsv")]

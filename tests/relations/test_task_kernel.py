@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+from string import ascii_letters
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
-from seqmtl.relations import Distances
+from seqmtl.relations import Distances, read_tree
 from seqmtl.training.task_kernels import resolve_kernels
 
 TREE = "((ape:1,man:1)primates:2,(fly:2.5,bee:2)insects:0.5)root;"
@@ -259,7 +260,6 @@ def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
     assert_allclose(K.matrix, np.mean(list(K.matrices), axis=0))
     scaled, size = K.scaled(), np.sqrt(np.diag(K.matrix))
     assert_allclose(scaled.matrix, K.matrix / np.outer(size, size))
-    assert_allclose(scaled.nodes.matrices()[0], scaled.matrix)
 
 
 @pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
@@ -272,7 +272,6 @@ def test_overlapping_groups_have_a_kernel_each(rho, rho0):
     for matrix, weights in zip(K.matrices, groups.values(), strict=True):
         G = cluster_q([[rho * weights.get(name, 0.0) for name in K.names]], 0.0, rho0)
         assert_allclose(matrix, np.linalg.pinv(G), atol=1e-12)
-    assert_allclose(K.nodes.matrices(), K.matrices, atol=1e-12)
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
@@ -486,31 +485,67 @@ class TestDistances:
             D.matrix[0, 1] = 1
 
 
-def is_sum_over_nodes(kernel):
-    N, lengths, owners = kernel.nodes.values, kernel.nodes.lengths, kernel.nodes.owners
-    assert (N >= 0).all()
-    for m, K in enumerate(kernel.matrices):
-        own = np.flatnonzero(owners == m)
-        assert_allclose(sum(lengths[j] * np.outer(N[:, j], N[:, j]) for j in own), K, atol=1e-12)
+def _newick(names):
+    """Return a tree in which some nodes have three children, and some branches length 0."""
+    if len(names) == 1:
+        return f"{names[0]}:{len(names[0]) % 3}"
+    n = 3 if len(names) % 4 == 0 else 2
+    parts = [names[first::n] for first in range(n)]
+    return f"({','.join(map(_newick, parts))}):{0.5 * (len(names) % 3)}"
 
 
-def test_kernels_of_trees_are_sums_over_nodes():
-    tree = "((a:1,(b:1,c:3):0.5):2,d:4,(e:1,f:0):1):0.5;"
-    some = ["f", "c", "b"]
-    for kernel in (
-        TaskKernel.individual("abcdef"),
-        TaskKernel.union("abcdef"),
-        TaskKernel.easy("abcdef", 0.3),
-        TaskKernel.from_tree(tree),
-        TaskKernel.from_tree(tree, some, base=0.0),
-        TaskKernel.hierarchical(tree, rho_task=2.0, rho_centre=0.5),
+@pytest.mark.parametrize(
+    "make",
+    [
+        TaskKernel.individual,
+        TaskKernel.union,
+        lambda names: TaskKernel.easy(names, 0.3),
+        lambda names: TaskKernel.from_tree(_newick(names) + ";"),
+        lambda names: TaskKernel.from_tree(_newick(names) + ";", base=0.0),
+        lambda names: TaskKernel.hierarchical(_newick(names) + ";", None, 2.0, 0.5),
+    ],
+)
+def test_sums_over_nodes_are_the_same_kernels_as_their_matrices(make):
+    """With more than 16 tasks; the operations on matrices are tested above."""
+    tasks = [*ascii_letters[:24]]
+    kernel = make([f"t{task * (1 + t % 4)}" for t, task in enumerate(tasks)])
+    tasks = kernel.names
+    plain = TaskKernel(tasks, kernel.matrices, "plain", labels=kernel.labels)
+    assert kernel.stack.nodes is not None
+    assert (kernel.stack.nodes >= 0).all()
+    assert plain.stack.nodes is None
+    assert_allclose(kernel.matrix, np.mean(kernel.matrices, axis=0))
+    few, many = tasks[7:3:-1], tasks[20:1:-1]
+    theta = np.arange(1.0, kernel.n_kernels + 1)
+    for change in (
+        lambda K: pickle.loads(pickle.dumps(K)),
+        lambda K: K.restrict(few),
+        lambda K: K.restrict(many),
+        TaskKernel.scaled,
+        lambda K: K.combine(theta),
+        lambda K: resolve_kernels([K, "union", K], few).scaled(),
+        lambda K: resolve_kernels([K, "union", K], tasks),
+        lambda K: resolve_kernels([K, np.eye(24)], tasks),
+        lambda K: TaskKernel.product([K, TaskKernel.easy("xy")]),
     ):
-        is_sum_over_nodes(kernel)
-        is_sum_over_nodes(pickle.loads(pickle.dumps(kernel)))
-        is_sum_over_nodes(kernel.restrict(some))
-        is_sum_over_nodes(kernel.combine(np.arange(1.0, kernel.n_kernels + 1)))
-        joined = resolve_kernels([kernel, "union", kernel], tuple(some))
-        assert joined.n_kernels == 2 * resolve_kernels(kernel, tuple(some)).n_kernels + 1
-        is_sum_over_nodes(joined)
-    assert TaskKernel.graph(np.ones((3, 3)), "abc").nodes is None
-    assert resolve_kernels([kernel, np.eye(3)], tuple(some)).nodes is None
+        found, expected = change(kernel), change(plain)
+        assert (found.names, found.n_kernels) == (expected.names, expected.n_kernels)
+        assert_allclose(found.matrices, expected.matrices, atol=1e-14)
+        assert_allclose(found.matrix, expected.matrix, atol=1e-14)
+        assert_allclose(found.stack.diagonals(), np.einsum("mtt->mt", found.matrices), atol=1e-14)
+    assert kernel.restrict(many).stack.nodes is not None
+    assert kernel.restrict(few).stack.nodes is None
+    assert resolve_kernels([kernel, "union", kernel], tasks).stack.nodes is not None
+    assert resolve_kernels([kernel, np.eye(24)], tasks).stack.nodes is None
+
+
+def test_a_tree_of_many_leaves_has_the_kernel_of_the_formula():
+    tasks = [f"t{task * (1 + t % 4)}" for t, task in enumerate(ascii_letters[:24])]
+    tree, base = read_tree(_newick(tasks) + ";"), 0.2
+    K = TaskKernel.from_tree(tree, tasks[::-1], base)
+    shared = tree.shared()
+    at = [[tree.labels[leaf] for leaf in tree.leaves].index(name) for name in K.names]
+    for s, t in itertools.product(range(24), repeat=2):
+        height = np.sqrt(shared[at[s], at[s]] * shared[at[t], at[t]])
+        expected = base + (1 - base) * shared[at[s], at[t]] / height
+        assert K.matrix[s, t] == pytest.approx(expected, rel=1e-13)

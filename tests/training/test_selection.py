@@ -97,12 +97,11 @@ class TestTrust:
         assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
         assert chosen.task_kernel.matrix[0, 2] > 5 * abs(chosen.task_kernel.matrix[0, 1])
         clades = TaskKernel.hierarchical("((ape,man),fly);")
-        relation = SearchSpace.of_sharing(NAMES, clades).relations[clades.source]
-        assert_allclose(relation.nodes.matrices(), [relation.matrix])
+        assert [*SearchSpace.of_sharing(NAMES, clades).relations] == [clades.source, "all alike"]
         assert [*SearchSpace.of_cost(clades).relations] == [clades.source]
         tree = TaskKernel.from_tree("((ape,man),fly);")
         own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
-        assert_allclose(own.nodes.matrices()[0], tree.matrix)
+        assert_allclose(own.matrix, tree.matrix)
 
 
 class TestKernel:
