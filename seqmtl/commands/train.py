@@ -154,6 +154,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
             f"{model.training['duality_gap']:.1e} after {model.training['work']:.1f} passes"
         )
         self.finish(model, summary, self.tol)
+        self._tell_choices(model)
         self._note_site(model)
         remove()
         return model
@@ -177,6 +178,27 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
+
+    def _tell_choices(self, model: MultiTaskModel) -> None:
+        """Log the cost and the trust that were chosen, and the accuracy to expect."""
+        import numpy as np
+
+        of_tasks = model.training.get("selection", {}).get("tasks", {}).values()
+        titles = {"C": "C", "auroc": "cross-validated AUROC", "auprc": "AUPRC"}
+        if len(of_tasks) > 1:
+            titles["trust"] = "trust in the other organisms"
+        parts = []
+        for key, title in titles.items():
+            if values := [of_task[key] for of_task in of_tasks if key in of_task]:
+                low, high = (f"{value:.3g}" for value in (min(values), max(values)))
+                spread = "" if low == high else f" ({low} to {high})"
+                parts.append(f"{title} {np.mean(values):.3g}{spread}")
+        if parts:
+            logger.info("%s: %s", self.output, ", ".join(parts))
+        if self.source.dataset is not None:
+            logger.info(
+                "next: seqmtl calibrate %s %s -o %s", self.output, self.source.dataset, self.output
+            )
 
     def _note_site(self, model: MultiTaskModel) -> None:
         """Note what windows without a common site are for, if the features were chosen."""

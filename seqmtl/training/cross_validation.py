@@ -26,6 +26,7 @@ from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core import gram
 from seqmtl.core.losses import find_loss
+from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.features._base import FeatureDefinition, gram_matrix
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings, class_factors
@@ -177,6 +178,19 @@ class CrossValidation:
             total += scores
         values[self._folds[0] < 0] = 0.0
         return CrossValidated(alpha, total / len(self._folds), values / len(self._folds))
+
+    def accuracies(self, scores: Array) -> list[tuple[float, float] | None]:
+        """Return AUROC and AUPRC of every task by held-out scores; None without both classes."""
+        metrics: list[tuple[float, float] | None] = []
+        for task in range(self._T):
+            rows = np.flatnonzero((self.ids == task) & (self._folds[0] >= 0))
+            is_positive = self.y[rows] > 0
+            if is_positive.any() and not is_positive.all():
+                weight = self.weight[rows]
+                metrics.append(RankedScores(is_positive, scores[rows], weight).metrics())
+            else:
+                metrics.append(None)
+        return metrics
 
     def of_examples(self, values: Array) -> Array:
         """Expand values of distinct examples to all examples, split over copies by weight."""

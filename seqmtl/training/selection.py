@@ -245,8 +245,8 @@ def _choose_features(
     losses = [best - value for value in values]
     chosen = next(i for i, x in enumerate(losses) if x.sum() <= x.std() * x.size**0.5)
     for features, value in zip(candidates, values, strict=True):
-        logger.info("%s: held-out log-likelihood %.4f", features, value.mean())
-    logger.info("features of the model: %s", candidates[chosen])
+        logger.debug("%s: held-out log-likelihood %.4f", features, value.mean())
+    logger.info("features, chosen from %d by cross-validation: %s", len(values), candidates[chosen])
     return candidates[chosen], [
         {"features": str(one), "log_likelihood": float(value.sum()), "chosen": i == chosen}
         for i, (one, value) in enumerate(zip(candidates, values, strict=True))
@@ -323,7 +323,8 @@ class _Selector:
         # targets of a task vary more than labels: by its own alone, costs of many tasks were noise
         self._is_pooled = settings.kind == "regression"
         counts = [len(space.sharings()), len(space.costs)]
-        if max(counts) > 1:
+        self._is_judged = max(counts) > 1
+        if self._is_judged:
             likelihoods.expect(sum(n for n in counts if n > 1))
             self._folds = CrossValidation(sample, features, settings)
 
@@ -348,6 +349,12 @@ class _Selector:
             }
             for t, name in enumerate(self._sample.names)
         }
+        if self._is_judged and not self._is_pooled:
+            K = self._kernel(parts, trust, of_tasks / C, self._T).matrix
+            accuracies = self._folds.accuracies(self._folds.fit(K, C).scores)
+            for of_task, metrics in zip(tasks.values(), accuracies, strict=True):
+                if metrics is not None:
+                    of_task["auroc"], of_task["auprc"] = metrics
         relations = {name: float(p.mean()) for name, p in parts.items()}
         for name, part in relations.items():
             if part < _NEGLIGIBLE:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.stats import norm
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl.core import gram
 from seqmtl.core.losses import LOSSES
@@ -121,6 +122,20 @@ def test_copies_count_as_weights():
     assert_allclose(found[0], found[1], rtol=1e-4)
     alike = CrossValidation(repeated, Numeric(), Settings())
     assert alike.weight.sum() == copies.sum()
+
+
+def test_accuracies_are_those_of_scikit_learn_for_each_task():
+    examples = _examples(30, weight=np.random.default_rng(0).integers(1, 4, 30).astype(float))
+    folds = CrossValidation(examples, Numeric(), Settings())
+    scores = np.round(np.random.default_rng(1).normal(size=folds.y.size), 1)  # some are equal
+    for task, (auroc, auprc) in enumerate(folds.accuracies(scores)):
+        rows = folds.ids == task
+        of_task = folds.y[rows], scores[rows]
+        weight = folds.weight[rows]
+        assert_allclose(auroc, roc_auc_score(*of_task, sample_weight=weight))
+        assert_allclose(auprc, average_precision_score(*of_task, sample_weight=weight))
+    one_class = replace(examples, y=np.where(examples.ids == 0, 1.0, examples.y))
+    assert CrossValidation(one_class, Numeric(), Settings()).accuracies(scores)[0] is None
 
 
 def test_examples_whose_kernel_values_have_one_sum_are_no_copies():
