@@ -136,29 +136,6 @@ class FeatureDefinition:
         """Whether a window and its reverse complement may have other features."""
         return True
 
-    def slide(
-        self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
-    ) -> NDArray[np.float64]:
-        """Return the part of position-free features in <w, phi(x)>, for the window at every base.
-
-        See :meth:`KmerCounts.slide`.
-        """
-        return np.zeros(max(0, codes.size - length + 1))
-
-    def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the part of each base in <w, phi(x)> by position-free features.
-
-        See :meth:`KmerCounts.base_parts`.
-        """
-        return np.zeros(windows.shape)
-
-    def substitutions(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the change of <w, phi(x)> by every substitution, of position-free features.
-
-        See :meth:`KmerCounts.substitutions`.
-        """
-        return np.zeros((*windows.shape, 4))
-
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""
         return [self]
