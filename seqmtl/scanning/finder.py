@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from seqmtl.calibration.curve import to_probability
 from seqmtl.exceptions import ParameterError
+from seqmtl.features.joint import JointFeatures
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import (
-    span_of_positional,
+    part_of,
+    position_weights,
     weights_of_first,
     window_scorer,
 )
@@ -236,26 +238,29 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     own = replace(model.site, offset=site.offset)
     has_others = bool(own.consensus) and not {*site.consensus} <= {*own.consensus}
     site_in_window: Any = {"site_offset": site.offset, "site_length": site.length}
-    W, bias = model.weights([organism])
+    bias, score = float(model.weights([organism])[1][0]), window_scorer(model, organism)
+    positional, free = (part_of(model, anywhere)[0].views for anywhere in (False, True))
+    n_bytes = sum(
+        ENTRY_BYTES / 3 * 4.0 ** (JointFeatures(views).span(model.length) + 1) * n_positions
+        for views, n_positions in ((positional, model.length), (free, 1))
+        if views
+    )
+    if has_others and (n_bytes > MAX_TABLE_BYTES or free):
+        return WindowScanner(
+            lambda windows: score(own.reading(windows)), model.length, **site_in_window
+        )
+    if n_bytes > MAX_TABLE_BYTES:
+        return WindowScanner(score, model.length, **site_in_window)
     tables = None
-    if not model.features.is_position_free:
-        bytes_of_tables = ENTRY_BYTES / 3 * 4.0 ** (span_of_positional(model) + 1)
-        is_large = bytes_of_tables * model.length > MAX_TABLE_BYTES
-        score = window_scorer(model, organism)
-        if has_others and (is_large or model.has_sliding):
-            return WindowScanner(
-                lambda windows: score(own.reading(windows)), model.length, **site_in_window
-            )
-        if is_large:
-            return WindowScanner(score, model.length, **site_in_window)
-        weights = model.position_weights(organism)
+    if positional:
+        weights = position_weights(model, [organism], anywhere=False)(0, model.length)
         if has_others:
             weights = weights_of_first(weights, own)
-        tables = Scanner(weights, 0.0 if model.has_sliding else float(bias[0]), **site_in_window)
-        if not model.has_sliding:
+        tables = Scanner(weights, 0.0 if free else bias, **site_in_window)
+        if not free:
             return tables
-    of_sliding = model.features, W[:, 0], float(bias[0]), model.length
-    return SlidingScanner(*of_sliding, others=tables, **site_in_window)
+    (levels,) = zip(*position_weights(model, [organism], anywhere=True)(0, 1), strict=True)
+    return SlidingScanner(levels, bias, model.length, others=tables, **site_in_window)
 
 
 def finder_of(

@@ -7,6 +7,7 @@ All sums are sums of integers, so results do not depend on the order in which ro
 import numpy as np
 
 from seqmtl._jit import add_rows_16, njit, prefetch
+from seqmtl.features.kmer_loops import load_codes
 
 GROUP = 4  # rows summed in registers before the accumulators are touched
 AHEAD = 8  # positions between the prefetch of a row and its use
@@ -98,6 +99,57 @@ def add_windows(columns, n_rows, rows, starts, total):
                         + columns[t + u(7) * n + u(rows[p + u(7)])]
                     )
                 )
+
+
+@njit
+def slide(codes, is_reverse, length, starts, table, tails, sums):
+    """Set sums[i] to the sum of a table over the window that begins at base i.
+
+    ``table`` has an entry for each stretch of 1 to S letters, which includes its prefixes, those of
+    d letters from starts[d - 1] on. ``tails`` has, for each stretch of S - 1 letters, the sum of
+    the entries from each of its bases to its end. Windows with other letters are scaled, as if they
+    had letters in their place. With `is_reverse`, bases are those of the reverse complement.
+    """
+    span, n = starts.size, codes.size
+    code = np.empty(n, np.int64)
+    clean = np.empty(n, np.int64)
+    load_codes(codes, 0, is_reverse, n, span, code, clean)
+    n_tail = min(span - 1, length)
+    n_whole = length - n_tail  # bases whose stretches of S letters are in the window
+    total = np.int64(0)
+    n_letters = 0
+    longest = starts[span - 1]
+    for l in range(n_whole - 1):
+        if clean[l] > 0:
+            total += table[starts[clean[l] - 1] + (code[l] >> (2 * (span - clean[l])))]
+    for l in range(length - 1):
+        n_letters += clean[l] > 0
+    for i in range(sums.size):
+        begin = i + n_whole
+        if n_whole > 0:
+            l = begin - 1
+            if clean[l] == span:
+                total += table[np.uint64(longest + code[l])]
+            elif clean[l] > 0:
+                total += table[starts[clean[l] - 1] + (code[l] >> (2 * (span - clean[l])))]
+        n_letters += clean[i + length - 1] > 0
+        tail = np.int64(0)
+        if n_tail == span - 1 and (n_tail == 0 or clean[begin] >= n_tail):
+            tail += tails[np.uint64(code[begin] >> 2)] if n_tail > 0 else 0
+        else:
+            for l in range(begin, i + length):
+                d = min(clean[l], i + length - l)
+                if d > 0:
+                    tail += table[starts[d - 1] + (code[l] >> (2 * (span - d)))]
+        sums[i] = total + tail
+        if 0 < n_letters < length:
+            sums[i] *= np.sqrt(length / n_letters)
+        n_letters -= clean[i] > 0
+        if n_whole > 0:
+            if clean[i] == span:
+                total -= table[np.uint64(longest + code[i])]
+            elif clean[i] > 0:
+                total -= table[starts[clean[i] - 1] + (code[i] >> (2 * (span - clean[i])))]
 
 
 @njit
