@@ -49,7 +49,10 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
         If its weights by position do not fit into memory.
     """
     _check_length(model, windows)
-    return sum(_terms(model, windows, organism, anywhere)[0] for anywhere in _parts(model))
+    total = np.zeros(windows.shape)
+    for anywhere in _parts(model):
+        total += _terms(model, windows, organism, anywhere)[0]
+    return total
 
 
 def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:

@@ -28,15 +28,8 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._threads import each_part
-from seqmtl.core.rows import RowBlock, Rows, blocks_of
-from seqmtl.features._base import (
-    REMEDY,
-    FeatureDefinition,
-    add_by_blocks,
-    empty_block,
-    gram_by_features,
-    score_by_blocks,
-)
+from seqmtl.core.rows import RowBlock, blocks_of
+from seqmtl.features._base import FeatureDefinition, empty_block, gram_by_features
 from seqmtl.features.grammar import ANYWHERE_VIEWS
 from seqmtl.features.kmer_views import (
     KmerView,
@@ -46,12 +39,12 @@ from seqmtl.features.kmer_views import (
     split_hash,
     table_levels,
 )
+from seqmtl.features.positional_rows import TableRows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
 _HASH_BITS = 22  # as of positional k-mers
 _LENGTH = 100  # bases of a window that weights are set for; a plain choice
-_MAX_SPAN = 12  # 16 million stretches
 _ONE_STRAND, _OWN_MIRROR, _BOTH_STRANDS = range(3)
 
 
@@ -118,8 +111,8 @@ def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
     shifts, masks = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for p, moves in enumerate(runs):
         shifts[p, : len(moves)], masks[p, : len(moves)] = [*moves], [*moves.values()]
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Patterns(*columns, shifts, masks), offset
+    extents, first, strands_of, values = map(np.array, zip(*rows, strict=True))
+    return Patterns(extents, first, strands_of, values, shifts, masks), offset
 
 
 def scale_of(windows: Windows) -> NDArray[np.float64]:
@@ -235,15 +228,17 @@ class KmerCounts(FeatureDefinition):
 
         See :meth:`PositionalKmers.position_weights`; the arrays are read-only.
         """
+        from seqmtl.features.kmer_loops import fold_patterns
+
         patterns, _, bits = self._layout()
-        starts, table = _table(self.span(), np.float64)
-        last = length if last is None else last
-        _fold(w, patterns, bits, starts, table)
+        span, n = self.span(), (length if last is None else last) - first
+        starts, width = table_levels(span)
+        require_memory(8.0 * width, f"the weights of all {span}-mers", "train with shorter k-mers")
+        table = np.zeros(width)
+        fold_patterns(np.array(w), patterns, bits, starts, table, False)
         table *= length**-0.5
-        return [
-            np.broadcast_to(table[:, s : s + 4**d], (last - first, 4**d))
-            for d, s in enumerate(starts.tolist(), 1)
-        ]
+        levels = np.split(table, starts[1:])
+        return [np.broadcast_to(level, (n, level.size)) for level in levels]
 
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as JSON values (model files)."""
@@ -258,46 +253,48 @@ class KmerCounts(FeatureDefinition):
         return features
 
 
-def _table(span: int, dtype: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return where stretches of each length begin in a table, and a table of zeros of one row."""
-    starts, width = table_levels(span)
-    require_memory(8.0 * width, f"the weights of all {span}-mers", "train with shorter k-mers")
-    return starts, np.zeros((1, width), dtype=dtype)
-
-
-def _fold(
-    w: NDArray[Any],
-    patterns: Patterns,
-    bits: int,
-    starts: NDArray[np.int64],
-    table: NDArray[Any],
-) -> None:
-    """Add the weights of all k-mers, times their values, to a table."""
-    from seqmtl.features.kmer_loops import fold_patterns
-
-    fold_patterns(np.array(w), patterns, bits, starts, table[0], False)
-
-
-class CountRows(Rows):
+class CountRows(TableRows):
     """K-mer counts of given windows; see :class:`seqmtl.core.rows.Rows`."""
 
     def __init__(
         self, patterns: Patterns, n_features: int, hash_bits: int, windows: Windows
     ) -> None:
-        self.patterns, self.n_features, self.hash_bits = patterns, n_features, hash_bits
-        self.windows, self.n_rows = windows, len(windows)
-        self.span = int(patterns.extent.max())
         n_lists = np.where(patterns.strands == _BOTH_STRANDS, 2, 1)
         n_kmers = n_lists * np.maximum(windows.length - patterns.extent + 1, 0)
-        self.row_size = max(int(n_kmers.sum()), 1)
-        self._work = float((n_lists * 4.0**patterns.extent).sum())  # of folding
-        self.scoring_cost = 0.05 if self._tables_pay(self.n_rows) else 0.5
+        row_size = max(int(n_kmers.sum()), 1)
+        super().__init__(windows, row_size, int(patterns.extent.max()), hash_bits)
+        self.patterns, self.n_features = patterns, n_features
         self._scale = scale_of(windows)
-        self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
+        self._work = float((n_lists * 4.0**patterns.extent).sum())
+        self.scoring_cost = 0.05 if self.score_faster(self.n_rows) else 0.5
 
-    def _tables_pay(self, n: int) -> bool:
-        """Return whether the reads of n windows outweigh the work of filling a table."""
-        return self.span <= _MAX_SPAN and n * self.row_size > self._work
+    def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
+        return [(0, self.windows.length)]
+
+    def _tables(self, ends: tuple[int, int], dtype: Any) -> NDArray[Any]:
+        return np.zeros((1, self._width), dtype=dtype)  # one for all positions
+
+    def _fold(
+        self, W: NDArray[Any], column: int, ends: tuple[int, int], table: NDArray[Any]
+    ) -> None:
+        from seqmtl.features.kmer_loops import fold_patterns
+
+        w = W[:, column].copy()
+        fold_patterns(w, self.patterns, self.hash_bits, self._starts, table[0], False)
+
+    def _unfold(
+        self,
+        table: NDArray[np.float64],
+        coupling: NDArray[np.float64],
+        ends: tuple[int, int],
+        W: NDArray[Any],
+    ) -> None:
+        from seqmtl.features.kmer_loops import fold_patterns
+
+        total = np.zeros(self.n_features)
+        fold_patterns(total, self.patterns, self.hash_bits, self._starts, table[0], True)
+        for column, factor in enumerate(coupling):
+            W[:, column] += factor * total
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Compute the features of the given windows."""
@@ -321,62 +318,6 @@ class CountRows(Rows):
 
         each_part(compute, np.arange(self.n_rows))
         return norms
-
-    def scores(
-        self, W: NDArray[Any], columns: NDArray[Any], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
-        """Return the inner product of row i with ``W[:, columns[i]]``, for i in rows or all."""
-        from seqmtl.features.kmer_loops import add_prefixes, score_folded
-
-        columns = np.asarray(columns)
-        chosen = np.arange(self.n_rows) if rows is None else rows
-        by_row, total = [chosen[:0]], np.zeros(self.n_rows)
-        for column in np.unique(columns[chosen]):
-            part = chosen[columns[chosen] == column]
-            if not self._tables_pay(part.size):
-                by_row.append(part)
-                continue
-            starts, table = _table(self.span, W.dtype)
-            _fold(W[:, column], self.patterns, self.hash_bits, starts, table)
-            add_prefixes(table, starts)
-            ends = 0, self.windows.length
-            each_part(
-                lambda rows, starts=starts, table=table: score_folded(
-                    *self._where, rows, *ends, starts, table, total, False
-                ),
-                part,
-            )
-        total *= self._scale
-        total += score_by_blocks(self, np.sort(np.concatenate(by_row)), W, columns)
-        return total
-
-    def accumulate(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        K: NDArray[np.float64],
-        W: NDArray[Any],
-    ) -> None:
-        """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
-        from seqmtl.features.kmer_loops import add_to_prefixes, fold_patterns, score_folded
-
-        by_row = [rows[:0]]
-        for task in np.unique(tasks[rows]):
-            part = rows[tasks[rows] == task]
-            if not self._tables_pay(part.size):
-                by_row.append(part)
-                continue
-            starts, table = _table(self.span, np.float64)
-            ends = 0, self.windows.length
-            steps = amount * self._scale
-            score_folded(*self._where, part, *ends, starts, table, steps, True)
-            add_to_prefixes(table, starts)
-            total = np.zeros(self.n_features)
-            fold_patterns(total, self.patterns, self.hash_bits, starts, table[0], True)
-            for s, coupling in enumerate(K[task]):
-                W[:, s] += coupling * total
-        add_by_blocks(self, np.concatenate(by_row), amount, tasks, K, W)
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
         """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""

@@ -369,9 +369,7 @@ def _list_kmers(code, other, n, down, p, patterns, n_bits, kmers):
 
 
 @njit
-def list_patterns(
-    codes, starts, is_reverse, length, rows, span, patterns, n_bits, scale, block
-):
+def list_patterns(codes, starts, is_reverse, length, rows, span, patterns, n_bits, scale, block):
     """Write the k-mers of the given windows, wherever they are, to the block."""
     extent, _, _, value, _, _ = patterns
     indptr, indices, values, _, _, _ = block

@@ -1,7 +1,7 @@
 """Views of a window: which k-mers are counted, where, in bins of what width, with which weight.
 
 As text they look like ``wd:6,kmers:3-6/16@-80..80=0.1`` or ``spectrum:1-6,gapped:9/7``. The latter
-are anywhere in the window, see :mod:`seqmtl.features.kmer_counts`. Each other view has a *level* for
+are anywhere in the window, see :mod:`seqmtl.features.kmer_counts`. Another view has a *level* for
 each of its k-mer lengths. In windows of one length, a level counts the k-mers that start at some
 positions, and a level and a position are a *slot*. Only the letters at a slot differ between
 windows:
@@ -310,7 +310,9 @@ def format_view(view: KmerView) -> str:
     weight = "" if view.weight == 1.0 else f"={view.weight!r}"
     lengths = f"{view.k_min}" if view.k_min == view.k_max else f"{view.k_min}-{view.k_max}"
     if view.is_anywhere:
-        name = f"gapped:{view.k_max + view.gaps}/{view.k_max}" if view.gaps else f"spectrum:{lengths}"
+        name = (
+            f"gapped:{view.k_max + view.gaps}/{view.k_max}" if view.gaps else f"spectrum:{lengths}"
+        )
         return name + ":stranded" * view.is_stranded + weight
     if view.decays and view.k_min == 1 and view.width == 1:
         return f"wd:{view.k_max}{region}{weight}"

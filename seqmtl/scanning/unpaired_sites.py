@@ -1,4 +1,4 @@
-"""A model that scores each site alone, as a scan sees it."""
+"""A model that scores each site alone, or each window, as a scan sees it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import SiteFilters
-from seqmtl.scanning.finder import SiteFinder, finder_of
+from seqmtl.scanning.finder import (
+    SiteFinder,
+    WindowFinder,
+    calibration_of,
+    finder_of,
+    scanner_of,
+)
+
+#: Formats with a value for every window.
+_TRACKS = ("bigwig", "bedgraph")
 
 logger = logging.getLogger(__name__)
 
 
 class UnpairedSites:
-    """Sites that are scored alone; a :class:`seqmtl.scanning.plan.SiteModel`.
+    """Sites or windows that are scored alone; a :class:`seqmtl.scanning.plan.SiteModel`.
 
     Parameters
     ----------
@@ -25,14 +34,21 @@ class UnpairedSites:
         The model.
     consensus : str, optional
         Letters of the sites, or any. Default: those of the training windows.
+
+    Raises
+    ------
+    UsageError
+        If there is a consensus, and the model has no site.
     """
 
     has_introns = False
-    is_stranded = True
 
     def __init__(self, model: MultiTaskModel, consensus: str | None = None) -> None:
+        if model.is_sliding and consensus is not None:
+            raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
         self.model = model
         self.consensus = consensus
+        self.is_stranded = not model.is_sliding or model.features.is_stranded
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -82,9 +98,18 @@ class UnpairedSites:
         filters: SiteFilters,
         introns: float | None = None,
     ) -> SiteFinder:
-        """Return the finder of the sites of an organism."""
+        """Return the finder of the sites of an organism, or of windows if there is no site."""
+        model = self.model
+        if model.is_sliding:
+            return WindowFinder(
+                scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
+                is_stranded=self.is_stranded,
+                with_all=file_format in _TRACKS,
+                filters=filters,
+                **calibration_of(model, organism),
+            )
         site = self._site()
-        return finder_of(self.model, organism, site=site, filters=filters)
+        return finder_of(model, organism, site=site, filters=filters)
 
     def _site(self) -> Site:
         """Return the site to report: its letters are those of the training windows by default."""

@@ -12,7 +12,6 @@ from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.scanning.plan import SiteModel
-from seqmtl.scanning.sliding import SlidingWindows
 from seqmtl.scanning.unpaired_sites import UnpairedSites
 from seqmtl.scanning.writers.formats import WRITERS
 from seqmtl.splicing.finder import PairedFinder
@@ -133,10 +132,8 @@ def site_model(
 ) -> SiteModel:
     """Return a model as a scan sees it.
 
-    See :class:`PairedSites`, :class:`UnpairedSites`, and :class:`SlidingWindows`.
+    See :class:`PairedSites` and :class:`UnpairedSites`.
     """
     if isinstance(model, PairedModel):
         return PairedSites(model, new_organism)
-    if model.is_sliding:
-        return SlidingWindows(model, consensus)
     return UnpairedSites(model, consensus)

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 
 from seqmtl.explanation import contributions, mutagenesis
 from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
-from seqmtl.features.joint import parse_features
 from seqmtl.sequences import Windows
 from tests.scanning.cases import flip, make_contig
 from tests.scanning.test_sliding import FEATURES, make_model
+
 
 def turned(kmer):
     return kmer.translate(str.maketrans("ACGT", "TGCA"))[::-1]
@@ -49,7 +49,12 @@ def test_top_kmers_raise_the_mean_score_of_random_windows(text):
     every = np.array(list(itertools.product(range(4), repeat=7)), dtype=np.uint8)
     strings = ["".join("ACGT"[code] for code in row) for row in every]
     scores = model.decision_function(Windows.from_strings(strings), "fly")
-    found = ["ACGTTGCATGCATTTGACCA", "TTTTTTTTTTTTTTTTTTTT", "GGCATNNNNNNNNNNNNNNN", "AC" + "N" * 18]
+    found = [
+        "ACGTTGCATGCATTTGACCA",
+        "TTTTTTTTTTTTTTTTTTTT",
+        "GGCATNNNNNNNNNNNNNNN",
+        "AC" + "N" * 18,
+    ]
     rows = top_kmers(model, "fly", 64, Windows.from_strings(found), k=3)
     is_stranded = "stranded" in text
     assert len(rows) == (64 if is_stranded else 32)

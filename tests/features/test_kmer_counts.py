@@ -14,8 +14,8 @@ from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, WeightedDegree
 from seqmtl._threads import use_threads
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features import _base
-from seqmtl.features.kmer_counts import CountRows
 from seqmtl.features.joint import features_from_dict, parse_features
+from seqmtl.features.kmer_counts import CountRows
 from seqmtl.sequences import Windows
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -107,7 +107,7 @@ def _strings(rng, n, length):
 def test_scores_and_sums_are_those_of_the_features(monkeypatch, words, bits, with_tables):
     """By tables or row by row; N are anywhere, windows are of both strands."""
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(CountRows, "_tables_pay", lambda self, n: with_tables)
+    monkeypatch.setattr(CountRows, "_tables_pay", lambda *_: with_tables)
     features = KmerCounts(f"spectrum:1-5{words},gapped:6/4{words}=0.3{bits}")
     strings = [*_strings(rng, 28, 40), "ACG" + "N" * 37, "N" * 40]
     windows = Windows.from_strings(strings)
