@@ -33,6 +33,7 @@ from seqmtl.features._base import FeatureDefinition, empty_block, gram_by_featur
 from seqmtl.features.grammar import ANYWHERE_VIEWS
 from seqmtl.features.kmer_views import (
     KmerView,
+    format_view,
     format_views,
     parse_views,
     requested_bits,
@@ -88,6 +89,10 @@ def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
     rows, runs, offset = [], [], 0
     for view in views:
         view.check()
+        if not view.is_anywhere:
+            raise ValueError(
+                f"views must be of k-mers anywhere, such as spectrum:1-6, got {format_view(view)}"
+            )
         patterns = patterns_of(view)
         for letters in patterns:
             extent, k = letters[-1] + 1, len(letters)

@@ -382,10 +382,18 @@ def list_patterns(codes, starts, is_reverse, length, rows, span, patterns, n_bit
         for l in range(length):
             other[l] = _complement(code[l], span)
         indptr[r] = q
+        # most windows have no other letter, and their k-mers are copied as vectors
+        is_clean = codes[starts[i] : starts[i] + length].max() < 4
         for p in range(extent.size):
             n, step = max(0, length - extent[p] + 1), value[p] * scale[i]
             listed = _list_kmers(code, other, n, 2 * (span - extent[p]), p, patterns, n_bits, kmers)
             for strand in range(listed.shape[0]):
+                if is_clean:
+                    for l in range(n):
+                        at = q + np.uint64(l)
+                        indices[at], values[at] = listed[strand, l], step
+                    q += np.uint64(n)
+                    continue
                 for l in range(n):
                     if clean[l] >= extent[p]:
                         indices[q], values[q] = listed[strand, l], step

@@ -239,6 +239,10 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     base = 0
     for v, view in enumerate(views):
         view.check()
+        if view.is_anywhere:
+            raise ValueError(
+                f"views must be in bins of positions, such as wd:5, got {format_view(view)}"
+            )
         bin_of, n_bins = _bins(view, length, anchor)
         for k, weight in zip(range(view.k_min, view.k_max + 1), view.weights(), strict=True):
             begins = np.flatnonzero(bin_of >= 0)

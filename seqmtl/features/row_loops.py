@@ -78,11 +78,10 @@ def square_rows(block, rows, total, norms):
     """Set norms[rows[r]] to the squared norm of block row r; `total` is 0 before and after."""
     indptr, indices, values, _, _, _ = block
     for r in range(rows.size):
-        for p in range(indptr[r], indptr[r + 1]):
-            total[indices[p]] += values[p]
         square = 0.0
-        for p in range(indptr[r], indptr[r + 1]):
-            square += values[p] * total[indices[p]]
+        for p in range(indptr[r], indptr[r + 1]):  # (a + b)**2 = a**2 + b (2 a + b)
+            square += values[p] * (2.0 * total[indices[p]] + values[p])
+            total[indices[p]] += values[p]
         for p in range(indptr[r], indptr[r + 1]):
             total[indices[p]] = 0.0
         norms[rows[r]] = square

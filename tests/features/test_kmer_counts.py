@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, WeightedDegree
+from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers, WeightedDegree
 from seqmtl._threads import use_threads
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features import _base
@@ -303,6 +303,13 @@ def test_what_does_not_fit_into_memory_is_refused_before(monkeypatch):
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8 * (4**11 // 3) - 16)
     with pytest.raises(MemoryLimitError, match="the weights of all 10-mers would"):
         features.position_weights(np.zeros(1 << 16), 30)
+
+
+def test_views_are_of_the_other_map():
+    with pytest.raises(ValueError, match="such as spectrum:1-6, got wd:3"):
+        KmerCounts("spectrum:2,wd:3").n_features()
+    with pytest.raises(ValueError, match="such as wd:5, got gapped:4/3:stranded"):
+        PositionalKmers("gapped:4/3:stranded").n_features(20)
 
 
 def test_features_need_windows():
