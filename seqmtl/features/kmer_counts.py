@@ -277,7 +277,7 @@ class CountRows(TableRows):
         return [(0, self.windows.length)]
 
     def _tables(self, ends: tuple[int, int], dtype: Any) -> NDArray[Any]:
-        return np.zeros((1, self._width), dtype=dtype)  # one for all positions
+        return np.zeros((1, self._width))  # one for all positions, in double precision
 
     def _fold(
         self, W: NDArray[Any], column: int, ends: tuple[int, int], table: NDArray[Any]
@@ -326,4 +326,4 @@ class CountRows(TableRows):
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
         """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
-        return gram_by_features(self, rows, dtype)
+        return gram_by_features(self, rows, dtype, has_repeats=True)
