@@ -110,11 +110,18 @@ class JointFeatures(FeatureDefinition):
         for view in self.views:
             end = begin + view.n_features(length)
             parts = view.position_weights(w[begin:end], length, first, last)
-            n_common = min(len(totals), len(parts))
-            longer = totals[n_common:] or parts[n_common:]
-            totals = [a + b for a, b in zip(totals, parts, strict=False)] + longer
+            totals = add_levels(totals, parts)
             begin = end
         return totals
+
+
+def add_levels(
+    one: list[NDArray[np.float64]], other: list[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the sums of weights of k-mers of each length; the longer list has the longest."""
+    n_common = min(len(one), len(other))
+    longer = one[n_common:] or other[n_common:]
+    return [a + b for a, b in zip(one, other, strict=False)] + longer
 
 
 class JointRows(Rows):

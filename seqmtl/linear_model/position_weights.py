@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.features._base import score_by_blocks
-from seqmtl.features.joint import JointFeatures
+from seqmtl.features.joint import JointFeatures, add_levels
 from seqmtl.sequences import Windows, encode
 
 if TYPE_CHECKING:
@@ -122,9 +122,13 @@ def weights_by_position(
     """
     span = part_of(model, anywhere)[0].span(model.length)
     require_memory(32.0 * 4.0**span, f"the weights of {span}-mers", "train with shorter k-mers")
-    within = position_weights(model, tasks, length=length, anywhere=anywhere)
+    in_bins, free = (
+        position_weights(model, tasks, length=length, anywhere=is_free) for is_free in (False, True)
+    )
+    at_any = [] if anywhere is False else free(0, 1)
     for first in range(length or model.length):
-        yield [level[0] for level in within(first, first + 1)]
+        here = [] if anywhere else in_bins(first, first + 1)
+        yield [level[0] for level in add_levels(here, at_any)]
 
 
 def window_scorer(model: MultiTaskModel, task: str) -> Callable[[Windows], NDArray[np.float64]]:
