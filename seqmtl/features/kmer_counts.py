@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl._threads import each_part
+from seqmtl._threads import each_part, n_threads
 from seqmtl.core.rows import RowBlock, blocks_of
 from seqmtl.features._base import FeatureDefinition, empty_block, gram_by_features
 from seqmtl.features.grammar import ANYWHERE_VIEWS
@@ -40,9 +40,8 @@ from seqmtl.features.kmer_views import (
     split_hash,
     table_levels,
 )
-from seqmtl.features.positional_rows import TableRows
+from seqmtl.features.positional_rows import TableRows, count_other
 from seqmtl.sequences import Windows
-from seqmtl.sequences.alphabet import OTHER
 
 _HASH_BITS = 22  # as of positional k-mers
 _LENGTH = 100  # bases of a window that weights are set for; a plain choice
@@ -122,10 +121,7 @@ def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
 
 def scale_of(windows: Windows) -> NDArray[np.float64]:
     """Return 1 / root(n) of every window with n of the letters A, C, G, T, shape (n_windows,)."""
-    if windows.codes.max(initial=0) < OTHER:
-        return np.full(len(windows), windows.length**-0.5)
-    n_before = np.concatenate([[0], np.cumsum(windows.codes < OTHER)])
-    n_letters = n_before[windows.starts + windows.length] - n_before[windows.starts]
+    n_letters = windows.length - count_other(windows)
     return np.asarray(np.maximum(n_letters, 1) ** -0.5, dtype=np.float64)
 
 
@@ -271,6 +267,7 @@ class CountRows(TableRows):
         self.patterns, self.n_features = patterns, n_features
         self._scale = scale_of(windows)
         self._work = float((n_lists * 4.0**patterns.extent).sum())
+        self.scoring_bytes = 8.0 * n_features * n_threads()
         self.scoring_cost = 0.05 if self.score_faster(self.n_rows) else 0.5
 
     def _ranges(self, dtype: Any) -> list[tuple[int, int]]:

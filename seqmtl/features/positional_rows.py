@@ -305,7 +305,7 @@ class PairSumRows(SlotRows):
     def __init__(self, layout: Layout, windows: Windows) -> None:
         slots, self.n_weights = _make_slots(layout, windows.length)
         super().__init__(windows, slots, layout.span, 0)
-        self._fits_tables = _are_clean(windows)
+        self._fits_tables = count_other(windows) == 0
         has_n = not self._fits_tables.all()
         self.n_features = self.n_weights + (self.n_weights // 4 if has_n else 0)
 
@@ -351,13 +351,13 @@ class PairSumRows(SlotRows):
         return weights_of_siblings
 
 
-def _are_clean(windows: Windows) -> NDArray[np.bool_]:
-    """Return for every window whether all its letters are A, C, G or T, shape (n,)."""
+def count_other(windows: Windows) -> NDArray[np.int64]:
+    """Return the number of letters other than A, C, G, T in every window, shape (n,)."""
     if windows.codes.max(initial=0) < OTHER:
-        return np.ones(len(windows), dtype=np.bool_)
+        return np.zeros(len(windows), dtype=np.int64)
     other_letters = np.flatnonzero(windows.codes >= OTHER)
     first = np.searchsorted(other_letters, windows.starts)
-    return first == np.searchsorted(other_letters, windows.starts + windows.length)
+    return np.searchsorted(other_letters, windows.starts + windows.length) - first
 
 
 def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:

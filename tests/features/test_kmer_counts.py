@@ -293,7 +293,7 @@ def test_what_does_not_fit_into_memory_is_refused_before(monkeypatch):
     """The largest arrays: weights, all k-mers of all windows, and a table of stretches."""
     windows = Windows.from_strings(["ACGTTGCATT" * 3, "TTGCATTACC" * 3] * 4, [1, -1] * 4)
     for views, n_bytes, what in (
-        ("spectrum:4,hash:16", 4 << 16, "training the weights of 65,536 features for 1 tasks"),
+        ("spectrum:4,hash:16", 12 << 16, "training the weights of 65,536 features for 1 tasks"),
         ("gapped:20/10", 17 << 22, "the kernel matrix of 8 windows with up to 1,.* k-mers each"),
     ):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda n=n_bytes: n - 1)
