@@ -7,7 +7,6 @@ All sums are sums of integers, so results do not depend on the order in which ro
 import numpy as np
 
 from seqmtl._jit import add_rows_16, njit, prefetch
-from seqmtl.features.kmer_loops import load_codes
 
 GROUP = 4  # rows summed in registers before the accumulators are touched
 AHEAD = 8  # positions between the prefetch of a row and its use
@@ -102,43 +101,35 @@ def add_windows(columns, n_rows, rows, starts, total):
 
 
 @njit
-def slide(codes, is_reverse, length, starts, table, tails, sums):
+def slide(code, clean, length, starts, table, tails, sums):
     """Set sums[i] to the sum of a table over the window that begins at base i.
 
-    ``table`` has an entry for each stretch of 1 to S letters, which includes its prefixes, those of
-    d letters from starts[d - 1] on. ``tails`` has, for each stretch of S - 1 letters, the sum of
-    the entries from each of its bases to its end. Windows with other letters are scaled, as if they
-    had letters in their place. With `is_reverse`, bases are those of the reverse complement.
+    `code` and `clean` have the next S letters of every base, and how many of them are A, C, G, T
+    before another one. ``table`` has an entry for each stretch of 1 to S letters, which includes
+    its prefixes, those of d letters from starts[d - 1] on. ``tails`` has, for each stretch of S - 1
+    letters, the sum of the entries from each of its bases to its end. Windows with other letters
+    are scaled, as if they had letters in their place.
     """
-    span, n = starts.size, codes.size
-    code = np.empty(n, np.int64)
-    clean = np.empty(n, np.int64)
-    load_codes(codes, 0, is_reverse, n, span, code, clean)
+    span = starts.size
     n_tail = min(span - 1, length)
     n_whole = length - n_tail  # bases whose stretches of S letters are in the window
-    total = np.int64(0)
-    n_letters = 0
-    longest = starts[span - 1]
-    for l in range(n_whole - 1):
+    entries = np.zeros(code.size, np.int64)
+    for l in range(code.size):
         if clean[l] > 0:
-            total += table[starts[clean[l] - 1] + (code[l] >> (2 * (span - clean[l])))]
-    for l in range(length - 1):
-        n_letters += clean[l] > 0
+            u = np.uint64(starts[clean[l] - 1] + (code[l] >> (2 * (span - clean[l]))))
+            entries[l] = table[u]
+    total, n_letters = entries[: max(n_whole - 1, 0)].sum(), (clean[: length - 1] > 0).sum()
     for i in range(sums.size):
-        begin = i + n_whole
+        begin, end = i + n_whole, i + length
         if n_whole > 0:
-            l = begin - 1
-            if clean[l] == span:
-                total += table[np.uint64(longest + code[l])]
-            elif clean[l] > 0:
-                total += table[starts[clean[l] - 1] + (code[l] >> (2 * (span - clean[l])))]
-        n_letters += clean[i + length - 1] > 0
+            total += entries[begin - 1]
+        n_letters += clean[end - 1] > 0
         tail = np.int64(0)
-        if n_tail == span - 1 and (n_tail == 0 or clean[begin] >= n_tail):
-            tail += tails[np.uint64(code[begin] >> 2)] if n_tail > 0 else 0
+        if 0 < n_tail == span - 1 and clean[begin] >= n_tail:
+            tail = tails[np.uint64(code[begin] >> 2)]
         else:
-            for l in range(begin, i + length):
-                d = min(clean[l], i + length - l)
+            for l in range(begin, end):
+                d = min(clean[l], end - l)
                 if d > 0:
                     tail += table[starts[d - 1] + (code[l] >> (2 * (span - d)))]
         sums[i] = total + tail
@@ -146,10 +137,7 @@ def slide(codes, is_reverse, length, starts, table, tails, sums):
             sums[i] *= np.sqrt(length / n_letters)
         n_letters -= clean[i] > 0
         if n_whole > 0:
-            if clean[i] == span:
-                total -= table[np.uint64(longest + code[i])]
-            elif clean[i] > 0:
-                total -= table[starts[clean[i] - 1] + (code[i] >> (2 * (span - clean[i])))]
+            total -= entries[i]
 
 
 @njit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.features.kmer_loops import add_prefixes
+from seqmtl.features.kmer_loops import add_prefixes, load_codes
 from seqmtl.features.kmer_views import table_levels
 from seqmtl.scanning.scan_loops import (
     AHEAD,
@@ -269,7 +269,9 @@ class SlidingScanner(Scanner):
         self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
         scores = np.empty(self.count(piece))
-        slide(piece, is_reverse, self.length, self._starts, self._table, self._tails, scores)
+        code, clean = np.empty((2, piece.size), dtype=np.int64)
+        load_codes(piece, 0, is_reverse, piece.size, self._starts.size, code, clean)
+        slide(code, clean, self.length, self._starts, self._table, self._tails, scores)
         scores *= self._unit
         scores += self.bias
         scores = scores[::-1] if is_reverse else scores
