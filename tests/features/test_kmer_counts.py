@@ -43,7 +43,7 @@ def _features(string, view, v):
     n_letters = sum(c in "ACGT" for c in string)
     n_shown = {kmer: len(kmer.replace(".", "")) for _, kmer in counts}
     return {
-        key: n * (len(patterns) * (1 + 999 / 4 ** n_shown[key[1]]) * n_letters) ** -0.5
+        key: n * (len(patterns) * (1 + 399 / 4 ** n_shown[key[1]]) * n_letters) ** -0.5
         for key, n in counts.items()
     }
 
@@ -211,7 +211,7 @@ def test_exact_index_is_the_documented_one():
     # with AC, CC, and behind 16 more that with a gap, A.C
     assert np.flatnonzero(X).tolist() == [0, 1, 4 + 1, 4 + 5, 20 + 1, 20 + 5, 36 + 1]
     # counts of the first view: one A, two C, one AC, one CC; two patterns a view, 3 letters
-    of_letters, of_pairs = (2 * 3 * (1 + 999 / 4)) ** -0.5, (2 * 3 * (1 + 999 / 16)) ** -0.5
+    of_letters, of_pairs = (2 * 3 * (1 + 399 / 4)) ** -0.5, (2 * 3 * (1 + 399 / 16)) ** -0.5
     expected = [of_letters, 2 * of_letters, of_pairs, of_pairs] + [2 * of_pairs] * 3
     assert_allclose(X[X > 0], expected, atol=1e-6)
     assert KmerCounts("spectrum:1-2,gapped:3/2:stranded").n_features() == 52
