@@ -34,6 +34,7 @@ from seqmtl import KmerCounts, use_threads
 from seqmtl._jit import njit, prefetch
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning import Scanner, SiteFinder, write_scan
+from seqmtl.scanning.scanner import SlidingScanner
 
 QUICK = {"length": 30, "degree": 3, "genome": 0.02, "repeats": 1}
 SEED = 20
@@ -180,6 +181,10 @@ def measure_speed(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
     free = KmerCounts("spectrum:1-6,gapped:8/6")
     w = np.random.default_rng(SEED).standard_normal(free.n_features())
+    (levels,) = zip(*free.position_weights(w, length, 0, 1), strict=True)
+    at_middle = {"site_offset": length // 2, "site_length": 1}
+    short = SlidingScanner(levels, 0.0, length, **at_middle)
+    long = SlidingScanner(levels, 0.0, 4 * length, **at_middle)
 
     ways = {
         "scan, plus strand": (lambda: scanner.scan_contig(codes, "+"), n),
@@ -187,8 +192,8 @@ def measure_speed(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         "one table of floats": (lambda: add_float_rows(by_word, length, rows, sums), n),
         "look up each window": (lambda: look_up_windows(by_position, length, rows, few), few.size),
         "roofline: read the rows": (lambda: read_rows(table, stride, rows), n),
-        "no positions": (lambda: free.slide(codes, w, length), n),
-        "no positions, windows four times as long": (lambda: free.slide(codes, w, 4 * length), n),
+        "no positions": (lambda: short.scan_contig(codes), n),
+        "no positions, windows four times as long": (lambda: long.scan_contig(codes), n),
     }
     speeds = {
         name: size / best_time(work, arguments.repeats) / 1e6 for name, (work, size) in ways.items()

@@ -109,18 +109,16 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     """Write the importances of oligomers and, with windows, of their bases."""
     from seqmtl.explanation.folder import ExplanationFolder, file_stems
 
-    if model.is_sliding:
-        request.refuse(("max_order",), "is for models of sites; this one has none, leave it out")
-    elif model.can_scan:
+    if model.can_scan and not model.is_sliding:
         model.site.require_known()
     organisms = _organisms(request.organism, model)
     windows = _windows(request, model, organisms)
     work = ExplanationFolder(model, folder, request.max_order, request.top)
     for number, organism in enumerate(organisms, 1):
         started = time.perf_counter()
-        if model.has_sliding:
+        if model.is_sliding:
             work.kmers(organism, windows.get(organism))
-        if not model.is_sliding:
+        else:
             work.importance(organism)
         if organism in windows:
             work.windows(organism, windows[organism], request.n_windows)
@@ -199,11 +197,10 @@ kmers.tsv is sorted by it.
 Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
 have no importance.
 
-For features that need no positions (spectrum, gapped), top_kmers.tsv and kmers_ORGANISM.png have
-the k-mers with the largest and the smallest weights, with dots for gaps, and the number of windows
-of DATA with them; motifs_ORGANISM.png aligns those above 0. In contributions.tsv the term of such a
-k-mer is shared by its occurrences and their letters. Without a site, positions count from the first
-base of the window, and there are no POIMs."""
+Of models without a site (features spectrum, gapped) the importance is the same everywhere:
+top_kmers.tsv and kmers_ORGANISM.png have the k-mers of --max-order letters that raise or lower the
+expected score most, and the number of windows of DATA with them; motifs_ORGANISM.png aligns those
+above 0. Positions in contributions.tsv count from the first base of the window."""
 
 
 COMMAND = Command(

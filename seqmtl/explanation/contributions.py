@@ -4,8 +4,7 @@ The score is a sum over the d-mers of the window, f(x) = b + sum_{l,d} w_d[l, x[
 those with a letter other than A, C, G, T. The term of a d-mer is divided equally among its d
 letters, so that the contributions of the bases sum to f(x) - b.
 
-With features that need no positions, the term of a k-mer is shared by its occurrences in the
-window, and then by their letters; gaps have no part in it.
+That of a gapped k-mer is divided among all letters of its stretch.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.features.kmer_counts import scale_of
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import weights_by_position
 from seqmtl.sequences import Windows
@@ -49,12 +49,9 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
         If its weights by position do not fit into memory.
     """
     _check_length(model, windows)
-    total = model.features.base_parts(windows, model.weights([organism])[0][:, 0])
-    if model.features.is_position_free:
-        return total
-    for columns, w, dmers in _dmers(model, windows, organism):
-        part = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
-        total[:, columns] += part[:, np.newaxis] / (columns.stop - columns.start)
+    total = np.zeros(windows.shape)
+    for anywhere in _parts(model):
+        total += _terms(model, windows, organism, anywhere)[0]
     return total
 
 
@@ -72,20 +69,48 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
         f(x with A, C, G or T at the position) - f(x); 0 for the letter of x itself.
     """
     _check_length(model, windows)
-    total = model.features.substitutions(windows, model.weights([organism])[0][:, 0])
-    if model.features.is_position_free:
-        return total
+    is_other = windows.matrix() > 3
+    total = np.zeros((*windows.shape, 4))
+    for anywhere in _parts(model):
+        parts, changes = _terms(model, windows, organism, anywhere)
+        if anywhere:  # a letter in place of another one is one more to divide by
+            n_letters = (~is_other).sum(axis=1, keepdims=True)
+            factor = np.sqrt(n_letters / (n_letters + is_other))[..., np.newaxis]
+            changes = factor * changes + (factor - 1.0) * parts.sum(axis=1)[:, None, None]
+        total += changes
+    return total
+
+
+def _parts(model: MultiTaskModel) -> list[bool]:
+    """Return whether features are anywhere, as a list: of some, of the others, or both."""
+    return sorted({view.is_position_free for view in model.features.flat_views()})
+
+
+def _terms(
+    model: MultiTaskModel, windows: Windows, organism: str, anywhere: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the contributions of bases, and changes by substitutions, of the terms of a part.
+
+    The terms of windows with other letters have the factor of the windows.
+    """
     codes = windows.matrix().astype(np.int64)
     digits = codes & 3
     is_other = codes > 3
-    for columns, w, dmers in _dmers(model, windows, organism):
-        powers = 4 ** np.arange(columns.stop - columns.start)[::-1]
+    parts, changes = np.zeros(windows.shape), np.zeros((*windows.shape, 4))
+    for columns, w, dmers in _dmers(model, windows, organism, anywhere):
+        n_bases = columns.stop - columns.start
+        powers = 4 ** np.arange(n_bases)[::-1]
         before = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
+        parts[:, columns] += before[:, np.newaxis] / n_bases
         without = dmers.number[:, np.newaxis] - digits[:, columns] * powers
         after = w[without[..., np.newaxis] + np.arange(4) * powers[:, np.newaxis]]
         after[dmers.n_other[:, np.newaxis] > is_other[:, columns]] = 0.0
-        total[:, columns] += after - before[:, np.newaxis, np.newaxis]
-    return total
+        changes[:, columns] += after - before[:, np.newaxis, np.newaxis]
+    if anywhere:
+        factor = scale_of(windows) * windows.length**0.5
+        parts *= factor[:, np.newaxis]
+        changes *= factor[:, np.newaxis, np.newaxis]
+    return parts, changes
 
 
 class _Dmers(NamedTuple):
@@ -99,13 +124,13 @@ class _Dmers(NamedTuple):
 
 
 def _dmers(
-    model: MultiTaskModel, windows: Windows, organism: str
+    model: MultiTaskModel, windows: Windows, organism: str, anywhere: bool
 ) -> Iterator[tuple[slice, NDArray[np.float64], _Dmers]]:
     """Yield positions of a d-mer, weights of all d-mers there, and those of the windows."""
     codes = windows.matrix().astype(np.int64)
     digits = codes & 3
     is_other = codes > 3
-    weights = weights_by_position(model, [organism])
+    weights = weights_by_position(model, [organism], length=windows.length, anywhere=anywhere)
     for first, levels in enumerate(weights):
         number, n_other = np.zeros((2, len(windows)), dtype=np.int64)
         for last, w in zip(range(first, windows.length), levels, strict=False):

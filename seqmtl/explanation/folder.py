@@ -151,7 +151,7 @@ class ExplanationFolder:
 
     def kmers(self, organism: str, windows: Windows | None) -> None:
         """Write the k-mers with the largest and smallest weights, and draw the first of either."""
-        rows = top_kmers(self.model, organism, self.top, windows)
+        rows = top_kmers(self.model, organism, self.top, windows, self.max_order)
         self._shared["top_kmers.tsv"] += (
             (organism, *row[:3], "." if row.n_windows is None else row.n_windows) for row in rows
         )

@@ -1,4 +1,4 @@
-"""The k-mers with the largest weights, of features that need no positions."""
+"""The k-mers that change the score most, of features that need no positions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.core.rows import blocks_of
-from seqmtl.features.kmer_counts import KmerCounts
+from seqmtl.explanation.poim import UNIFORM, oligomer, oligomer_importance
 from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.position_weights import position_weights
 from seqmtl.sequences import Windows
 
 _MATCHES = 4  # letters by which a k-mer joins a motif, if no other differs
 _FLANK = 6  # bases of a motif on either side of its first k-mer
-_TURNED = str.maketrans("ACGT", "TGCA")
 
 
 class CountedKmer(NamedTuple):
@@ -24,12 +23,11 @@ class CountedKmer(NamedTuple):
     Attributes
     ----------
     kmer : str
-        Letters, with dots for gaps.
+        Letters.
     other_strand : str
-        Its reverse complement, which is the same feature; "." if strands differ.
+        Its reverse complement, which has the same weight; "." if strands differ.
     weight : float
-        Weight w: a k-mer that is n times in a window adds w s(n) / norm to its
-        score, see :class:`~seqmtl.features.kmer_counts.KmerCounts`.
+        Change of the expected score by the k-mer, inside a window of random letters.
     n_windows : int or None
         Number of windows that have it; None without windows.
     """
@@ -41,59 +39,62 @@ class CountedKmer(NamedTuple):
 
 
 def top_kmers(
-    model: MultiTaskModel, organism: str, top: int = 100, windows: Windows | None = None
+    model: MultiTaskModel,
+    organism: str,
+    top: int = 100,
+    windows: Windows | None = None,
+    k: int = 6,
 ) -> list[CountedKmer]:
     """Return the k-mers of the largest and of the smallest weights, the largest first.
 
     Parameters
     ----------
     model : MultiTaskModel
-        A model; only its features that need no positions have such k-mers.
+        A model; only its features that need no positions count.
     organism : str
         Task of the model, or a relative without data.
     top : int
         Number of either.
     windows : Windows, optional
-        Windows to count. With hashed features, those of any k-mer with the same index count.
+        Windows to count.
+    k : int, default=6
+        Length of the k-mers, 1 to 10.
 
     Notes
     -----
-    K-mers of more than 12 letters are not listed.
+    The weight is the importance Q of :mod:`seqmtl.explanation.poim` where all stretches that
+    overlap the k-mer are inside the window.
     """
-    w = model.weights([organism])[0][:, 0]
-    listed: list[tuple[float, int, str, str]] = []
-    features = model.features
-    columns = features.view_columns(model.length)
-    for view, part in zip(features.flat_views(), columns, strict=True):
-        if not isinstance(view, KmerCounts):
-            continue
-        of_view = w[part]
-        for kmers in view.kmers(of_view):
-            order = np.argsort(-kmers.weights, kind="stable")
-            ends = {*order[:top].tolist(), *order[-top:].tolist()}
-            for i in ends:
-                if kmers.weights[i] != 0:
-                    text = kmers.text(i)
-                    other = "." if kmers.is_stranded else text.translate(_TURNED)[::-1]
-                    index = part.start + int(kmers.indices[i])
-                    listed.append((-float(kmers.weights[i]), index, text, other))
-    listed.sort()
-    best = [row for row in listed if row[0] < 0][:top]
-    worst = [row for row in listed if row[0] > 0][-top:]
-    counts = None if windows is None else _count_windows(model, windows)
+    (levels,) = zip(*position_weights(model, [organism], anywhere=True)(0, 1), strict=True)
+    n_before = len(levels) - 1
+    n = k + 2 * n_before
+    weights = oligomer_importance([levels] * n, n, k, np.array(UNIFORM))[-1][n_before]
+    turned = np.flip(np.arange(4**k).reshape((4,) * k).T).ravel()  # of the reverse complement
+    is_stranded = model.features.is_stranded
+    first = np.arange(4**k) if is_stranded else np.minimum(np.arange(4**k), turned)
+    listed = np.unique(first)
+    listed = listed[np.argsort(-weights[listed], kind="stable")]
+    best, worst = listed[weights[listed] > 0][:top], listed[weights[listed] < 0][-top:]
+    counts = None if windows is None else _count_windows(windows, k, first)
     return [
-        CountedKmer(text, other, -weight, None if counts is None else int(counts[index]))
-        for weight, index, text, other in best + worst
+        CountedKmer(
+            oligomer(code, k),
+            "." if is_stranded else oligomer(int(turned[code]), k),
+            float(weights[code]),
+            None if counts is None else int(counts[code]),
+        )
+        for code in [*best.tolist(), *worst.tolist()]
     ]
 
 
-def _count_windows(model: MultiTaskModel, windows: Windows) -> NDArray[np.int64]:
-    """Return the number of windows with each feature."""
-    rows = model.features.bind(windows)
-    counts = np.zeros(rows.n_features, dtype=np.int64)
-    for chosen in blocks_of(np.arange(rows.n_rows), rows.row_size):
-        block = rows.block(chosen, np.float32)
-        counts += np.bincount(block.indices[: block.indptr[-1]], minlength=rows.n_features)
+def _count_windows(windows: Windows, k: int, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of windows with each k-mer; `first` is the one that stands for another."""
+    counts = np.zeros(first.size, dtype=np.int64)
+    for letters in windows.matrix().astype(np.int64):
+        kmers = np.lib.stride_tricks.sliding_window_view(letters, min(k, letters.size))
+        kmers = kmers[kmers.max(axis=1, initial=0) < 4]
+        if letters.size >= k:
+            counts[np.unique(first[kmers @ 4 ** np.arange(k)[::-1]])] += 1
     return counts
 
 
@@ -117,7 +118,7 @@ def align_kmers(kmers: Sequence[CountedKmer], n_motifs: int = 3) -> list[NDArray
         Sum over the k-mers of a motif with a letter at a position: the weight, divided by the
         number of their letters.
     """
-    left = [row for row in kmers if row.weight > 0 and len(row.kmer.replace(".", "")) >= _MATCHES]
+    left = [row for row in kmers if row.weight > 0 and len(row.kmer) >= _MATCHES]
     motifs: list[NDArray[np.float64]] = []
     while left and len(motifs) < n_motifs:
         size = len(left[0].kmer)
@@ -139,21 +140,19 @@ def align_kmers(kmers: Sequence[CountedKmer], n_motifs: int = 3) -> list[NDArray
 
 def _add(heights: NDArray[np.float64], kmer: str, at: int, weight: float) -> None:
     """Add a k-mer to a motif."""
-    letters = [(at + j, "ACGT".index(c)) for j, c in enumerate(kmer) if c != "."]
-    for column, code in letters:
-        heights[column, code] += weight / len(letters)
+    for j, letter in enumerate(kmer):
+        heights[at + j, "ACGT".index(letter)] += weight / len(kmer)
 
 
 def _fits(heights: NDArray[np.float64], kmer: str) -> tuple[int, int, str]:
     """Return how many letters agree where a k-mer fits best, minus its position, and the k-mer."""
-    codes = np.array([".ACGT".index(c) - 1 for c in kmer])
+    codes = np.array(["ACGT".index(letter) for letter in kmer])
     largest = np.where(heights.any(axis=1), heights.argmax(axis=1), -1)
     best = 0, 0, kmer
     for at in range(len(largest) - len(codes) + 1):
         here = largest[at : at + len(codes)]
-        is_both = (here >= 0) & (codes >= 0)
-        n_equal = int((here == codes)[is_both].sum())
-        n_other = int(is_both.sum()) - n_equal
+        n_equal = int((here == codes).sum())
+        n_other = int((here >= 0).sum()) - n_equal
         if n_equal >= _MATCHES + n_other and n_other <= 1:
             best = max(best, (n_equal - n_other, -at, kmer))
     return best

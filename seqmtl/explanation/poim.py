@@ -356,7 +356,7 @@ def _containing(
         for k in range(len(entries) - 1, 0, -1):
             entries[k - 1] = entries[k - 1] + entries[k].reshape(-1, 4) @ letters
         for k, longer in enumerate(before[1 : len(entries) + 1]):
-            entries[k] += _mean_first(longer[None], letters)[0]
+            entries[k] = entries[k] + _mean_first(longer[None], letters)[0]
         for q, t in zip(sums, entries, strict=False):
             q[j] = t
         before = entries

@@ -136,29 +136,6 @@ class FeatureDefinition:
         """Whether a window and its reverse complement may have other features."""
         return True
 
-    def slide(
-        self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
-    ) -> NDArray[np.float64]:
-        """Return the part of position-free features in <w, phi(x)>, for the window at every base.
-
-        See :meth:`KmerCounts.slide`.
-        """
-        return np.zeros(max(0, codes.size - length + 1))
-
-    def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the part of each base in <w, phi(x)> by position-free features.
-
-        See :meth:`KmerCounts.base_parts`.
-        """
-        return np.zeros(windows.shape)
-
-    def substitutions(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the change of <w, phi(x)> by every substitution, of position-free features.
-
-        See :meth:`KmerCounts.substitutions`.
-        """
-        return np.zeros((*windows.shape, 4))
-
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""
         return [self]
@@ -233,18 +210,26 @@ def add_by_blocks(
         add_rows(block, tasks[part], amount[part], K, W)
 
 
-def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+def gram_by_features(
+    rows: Rows, chosen: NDArray[np.int64], dtype: Any, *, has_repeats: bool = False
+) -> NDArray[Any]:
     """Return the kernel matrix of the chosen rows; only the lower triangle is set.
 
     Frequent features are multiplied as a dense matrix. For each rare feature, all pairs of the
-    rows that have it are visited.
+    rows that have it are visited. Repeated features of a row are summed before, in the order of
+    their indices: rows with the same features have the same bits.
     """
     from seqmtl.features.row_loops import copy_frequent, gram_lower
 
     n_values = float(chosen.size * rows.row_size)
     what = f"the kernel matrix of {chosen.size} windows with up to {rows.row_size:,} k-mers each"
     require_memory((_ENTRY_BYTES + np.dtype(dtype).itemsize) * n_values, what, REMEDY)
-    block = rows.block(chosen, dtype)
+    if has_repeats:
+        X = sparse_rows(rows, chosen, dtype)
+        X.sum_duplicates()
+        block = RowBlock.of(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
+    else:
+        block = rows.block(chosen, dtype)
     n_entries = int(block.indptr[-1])
     if rows.n_features > n_entries:
         indices = np.unique(block.indices[:n_entries], return_inverse=True)[1].reshape(-1)

@@ -31,7 +31,6 @@ FEATURES is a list of views with commas between them:
                        in length
   gapped:L/K           so K letters in at most L bases
   ...:stranded         these, with a k-mer and its reverse complement as two
-  ...:binary, :counts  these, by presence or count instead of the square root of the count
   ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
   ...=WEIGHT           weight in the kernel (default: 1): of wd, spectrum and gapped in all, else
                        per length of k-mers; the first two kinds have norm 1 together

@@ -52,35 +52,6 @@ class JointFeatures(FeatureDefinition):
         """Whether a window and its reverse complement may have other features."""
         return any(view.is_stranded for view in self.views)
 
-    def slide(
-        self, codes: NDArray[np.uint8], w: NDArray[Any], length: int, is_reverse: bool = False
-    ) -> NDArray[np.float64]:
-        """Return the part of position-free views in <w, phi(x)>, for the window at every base.
-
-        See :meth:`KmerCounts.slide`.
-        """
-        views = zip(self.flat_views(), self.view_columns(length), strict=True)
-        parts = [view.slide(codes, w[part], length, is_reverse) for view, part in views]
-        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
-
-    def base_parts(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the part of each base in <w, phi(x)> by position-free views.
-
-        See :meth:`KmerCounts.base_parts`.
-        """
-        views = zip(self.flat_views(), self.view_columns(windows.length), strict=True)
-        parts = [view.base_parts(windows, w[part]) for view, part in views]
-        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
-
-    def substitutions(self, windows: Any, w: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the change of <w, phi(x)> by every substitution, of position-free views.
-
-        See :meth:`KmerCounts.substitutions`.
-        """
-        views = zip(self.flat_views(), self.view_columns(windows.length), strict=True)
-        parts = [view.substitutions(windows, w[part]) for view, part in views]
-        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
-
     def __str__(self) -> str:
         return " + ".join(map(str, self.views))
 
@@ -132,8 +103,6 @@ class JointFeatures(FeatureDefinition):
     ) -> list[NDArray[np.float64]]:
         """Return the contribution of every k-mer to <w, phi(x)> at every position.
 
-        It is the sum over all views but those that are position-free.
-
         See :meth:`PositionalKmers.position_weights`.
         """
         totals: list[NDArray[np.float64]] = []
@@ -141,12 +110,18 @@ class JointFeatures(FeatureDefinition):
         for view in self.views:
             end = begin + view.n_features(length)
             parts = view.position_weights(w[begin:end], length, first, last)
-            n_common = len(totals)
-            totals += parts[n_common:]
-            for total, part in zip(totals, parts[:n_common], strict=False):
-                total += part
+            totals = add_levels(totals, parts)
             begin = end
         return totals
+
+
+def add_levels(
+    one: list[NDArray[np.float64]], other: list[NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the sums of weights of k-mers of each length; the longer list has the longest."""
+    n_common = min(len(one), len(other))
+    longer = one[n_common:] or other[n_common:]
+    return [a + b for a, b in zip(one, other, strict=False)] + longer
 
 
 class JointRows(Rows):

@@ -23,6 +23,18 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 # 4**6 chains fit into the first-level cache; 32 loads hide the latency of memory. Both untuned.
 _CHAINED = 6  # longest prefix by which equal k-mers are found
 _AHEAD = 32  # k-mers between the request of a hashed weight and its use
+_STRETCHES = 1024  # that are listed at a time: lists stay in the first-level cache
+# pairs of bits swap places to reverse the 32 letters of a code: neighbours, then twos, ...
+_SWAPS = tuple(
+    (np.uint64(shift), np.uint64(mask))
+    for shift, mask in (
+        (2, 0x3333333333333333),
+        (4, 0x0F0F0F0F0F0F0F0F),
+        (8, 0x00FF00FF00FF00FF),
+        (16, 0x0000FFFF0000FFFF),
+        (32, 0x00000000FFFFFFFF),
+    )
+)
 
 
 @njit
@@ -203,12 +215,14 @@ def score_folded(
 ):
     """Add to out[i] the entries of the longest clean prefixes at first..last-1, for i in rows.
 
-    If `is_adjoint`, do the adjoint: add out[i] to these entries.
+    A table of a single row is that of every position. If `is_adjoint`, do the adjoint: add out[i]
+    to these entries.
     """
     span = starts.size
     top = np.uint64(2 * (span - 1))
     longest_level = starts[span - 1]
-    flat, width = table.reshape(table.size), table.shape[1]
+    flat = table.reshape(table.size)
+    width = table.shape[1] if table.shape[0] > 1 else 0
     # letters up to span - 1 behind the last position belong to k-mers that begin there
     begin = min(last + span - 1, length) - 1
     for r in range(rows.size):
@@ -231,9 +245,7 @@ def score_folded(
             if l >= last:
                 continue
             row = (l - first) * width
-            if (
-                n_clean >= span
-            ):  # else the window ends, or an N follows, before the longest k-mer does
+            if n_clean >= span:  # else the window ends, or an N follows, before the longest k-mer
                 entry = np.uint64(row + longest_level) + c
             else:
                 entry = np.uint64(row + starts[n_clean - 1]) + (
@@ -324,359 +336,92 @@ def _read_letters(code, n, down, shifts, masks, letters):
 
 
 @njit
-def _complements(code, span, other):
-    """Set other[l] to the code of the reverse complement of the span letters from base l on."""
-    top = 2 * (span - 1)
-    c = np.int64(0)  # its last letter is the complement of the first
-    for l in range(code.size - 1, -1, -1):
-        c = ((c << 2) | (3 - (code[l] >> top))) & ((np.int64(4) << top) - 1)
-        other[l] = c
+def _complement(code, size):
+    """Return the code of the reverse complement of a stretch of `size` letters."""
+    c = ~np.uint64(code)
+    for shift, mask in _SWAPS:
+        c = ((c >> shift) & mask) | ((c & mask) << shift)
+    return np.int64(c >> np.uint64(64 - 2 * size))
 
 
 @njit
-def _space(length):
-    """Return space for codes, clean lengths, codes of the other strand, and k-mers of both."""
-    numbers = np.empty((5, length), np.int64)
-    return numbers[0], numbers[1], numbers[2], numbers[3:]
+def _list_kmers(code, other, n, down, p, patterns, n_bits, kmers):
+    """List the features of a pattern in n stretches; return one row a strand.
 
-
-@njit
-def _read_window(codes, start, is_reverse, length, span, code, clean, other):
-    """Compute the codes of the next span letters on both strands, and the clean lengths."""
-    load_codes(codes, start, is_reverse, length, span, code, clean)
-    _complements(code, span, other)
-
-
-@njit
-def _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers):
-    """List the k-mers of a pattern at the first n bases, -1 for none; return one row a strand.
-
-    On both strands, a pattern that is its own mirror image lists the smaller of a k-mer and its
-    reverse complement; another lists its k-mers on either strand, which are those of its mirror
-    image on the other.
+    `code` and `other` have the letters of a stretch and of its reverse complement; those of the
+    first end with `down` bits of other letters. On both strands, a pattern that is its own mirror
+    image lists the smaller of a k-mer and its reverse complement; another lists its k-mers on
+    either strand, which are those of its mirror image on the other.
     """
-    size, strands = patterns[0][p], patterns[3][p]
-    shifts, masks = patterns[4][p], patterns[5][p]
-    _read_letters(code, n, 2 * (span - size), shifts, masks, kmers[0])
-    if strands > 0:
-        _read_letters(other, n, 0, shifts, masks, kmers[1])
-    if strands == 1:
+    _, offset, strands, _, shifts, masks = patterns
+    _read_letters(code, n, down, shifts[p], masks[p], kmers[0])
+    if strands[p] > 0:
+        _read_letters(other, n, 0, shifts[p], masks[p], kmers[1])
+    if strands[p] == 1:
         for l in range(n):
             kmers[0, l] = min(kmers[0, l], kmers[1, l])
-    listed = kmers[: 2 if strands == 2 else 1]
+    listed = kmers[: 2 if strands[p] == 2 else 1]
     for strand in range(listed.shape[0]):
         for l in range(n):
             kmer = listed[strand, l]
-            if n_bits > 0:
-                kmer = hash_index(p, kmer, n_bits)
-            listed[strand, l] = kmer if clean[l] >= size else -1
+            listed[strand, l] = offset[p] + kmer if n_bits == 0 else hash_index(p, kmer, n_bits)
     return listed
 
 
 @njit
-def _change_count(kmer, step, w, value, square, counts):
-    """Count a k-mer in (step 1) or out (-1), unless it is -1; return how sums change.
-
-    They are the sums over all k-mers u of w_u s(n_u), in whole units, and of s(n_u)**2.
-    """
-    if kmer < 0:
-        return np.int64(0), np.int64(0)
-    u = np.uint64(kmer)  # unsigned indices need no check of their sign
-    n, m = np.uint64(counts[u]), np.uint64(counts[u] + step)
-    counts[u] += step
-    return np.int64(w[u] * value[m]) - np.int64(w[u] * value[n]), square[m] - square[n]
-
-
-@njit
-def _change_counts(kmers, first, last, step, w, value, square, counts):
-    """Count the k-mers of the bases from first to last; return how sums change."""
-    total = norm = np.int64(0)
-    for strand in range(kmers.shape[0]):
-        for l in range(first, last):
-            change = _change_count(kmers[strand, l], step, w, value, square, counts)
-            total, norm = total + change[0], norm + change[1]
-    return total, norm
-
-
-@njit
-def _shift_counts(kmers, first, last, step, counts):
-    """Count k-mers as :func:`_change_counts` does, without the sums."""
-    for strand in range(kmers.shape[0]):
-        for l in range(first, last):
-            if kmers[strand, l] >= 0:
-                counts[np.uint64(kmers[strand, l])] += step
-
-
-@njit
-def _ends_view(p, view):
-    """Return whether a pattern is the last one of its view."""
-    return p + 1 == view.size or view[p + 1] != view[p]
-
-
-@njit
-def _scale(total, weight, norm):
-    """Return a sum over the k-mers of a view, divided by their norm, times the root weight."""
-    return total * np.sqrt(weight / norm) if norm > 0 else 0.0
-
-
-@njit
-def count_rows(
-    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, counts, block
-):
-    """Write the k-mers of the given windows, wherever they are, to the block.
-
-    A pattern says which letters are read, in runs without a gap. The values of a view are divided
-    by their norm. ``counts`` is 0 before and after.
-    """
-    extent, offset, view, _, _, _ = patterns
-    weight, transform = views
+def list_patterns(codes, starts, is_reverse, length, rows, span, patterns, n_bits, scale, block):
+    """Write the k-mers of the given windows, wherever they are, to the block."""
+    extent, _, _, value, _, _ = patterns
     indptr, indices, values, _, _, _ = block
-    code, clean, other, kmers = _space(length)
-    q = 0
+    code, clean, other = np.empty((3, length), np.int64)
+    kmers = np.empty((2, length), np.int64)
+    q = np.uint64(0)  # unsigned indices need no check of their sign
     for r in range(rows.size):
         i = rows[r]
-        _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        for l in range(length):
+            other[l] = _complement(code[l], span)
         indptr[r] = q
-        first, n_kmers = q, 0
+        # most windows have no other letter, and their k-mers are copied as vectors
+        is_clean = codes[starts[i] : starts[i] + length].max() < 4
         for p in range(extent.size):
-            v, n, first_index = view[p], max(0, length - extent[p] + 1), np.uint64(offset[p])
-            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
-            _shift_counts(listed, 0, n, 1, counts)
+            n, step = max(0, length - extent[p] + 1), value[p] * scale[i]
+            listed = _list_kmers(code, other, n, 2 * (span - extent[p]), p, patterns, n_bits, kmers)
             for strand in range(listed.shape[0]):
+                if is_clean:
+                    for l in range(n):
+                        at = q + np.uint64(l)
+                        indices[at], values[at] = listed[strand, l], step
+                    q += np.uint64(n)
+                    continue
                 for l in range(n):
-                    if listed[strand, l] < 0:
-                        continue
-                    u = np.uint64(listed[strand, l])
-                    n_kmers += 1
-                    if counts[u] > 0:  # else it is written already
-                        indices[np.uint64(q)], values[np.uint64(q)] = u + first_index, counts[u]
-                        counts[u] = 0
-                        q += 1
-            if not _ends_view(p, view):
-                continue
-            square = 0.0
-            if transform[v] == 0:
-                square += n_kmers
-            elif transform[v] == 1:
-                square += q - first
-            else:
-                for m in range(first, q):
-                    square += values[m] * values[m]
-            factor = _scale(1.0, weight[v], square)
-            for m in range(first, q):
-                if transform[v] == 0:
-                    values[m] = factor * np.sqrt(values[m])
-                elif transform[v] == 1:
-                    values[m] = factor
-                else:
-                    values[m] *= factor
-            first, n_kmers = q, 0
+                    if clean[l] >= extent[p]:
+                        indices[q], values[q] = listed[strand, l], step
+                        q += np.uint64(1)
     indptr[rows.size] = q
 
 
 @njit
-def clean_lengths(codes, starts, length, rows, span, longest):
-    """Set longest[i] to the number of letters without another, span at most, of each window."""
-    for i in rows:
-        n_clean = best = 0
-        for l in range(starts[i], starts[i] + length):
-            n_clean = n_clean + 1 if codes[l] < 4 else 0
-            best = max(best, n_clean)
-        longest[i] = min(best, span)
+def fold_patterns(w, patterns, n_bits, starts, table, is_adjoint):
+    """Add to table[stretch] the value times w[feature] of each k-mer in a stretch of its extent.
 
-
-# The following loops take ``scaled``, the weights w in units of their sums, which are whole numbers
-# of units: exact, and the same in any order. ``counts`` is 0 before and after.
-
-
-@njit
-def score_counts(
-    codes, starts, is_reverse, length, rows, span, patterns, n_bits, views, scaled, counts, out
-):
-    """Set out[i] to the score of each window in units, without an intercept."""
-    extent, offset, view, _, _, _ = patterns
-    weight, values, squares = views
-    code, clean, other, kmers = _space(length)
-    for i in rows:
-        _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
-        out[i] = 0.0
-        total = norm = np.int64(0)
-        for p in range(extent.size):
-            v, n = view[p], max(0, length - extent[p] + 1)
-            w, value, square = scaled[offset[p] :], values[v], squares[v]
-            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
-            change = _change_counts(listed, 0, n, 1, w, value, square, counts)
-            total, norm = total + change[0], norm + change[1]
-            _shift_counts(listed, 0, n, -1, counts)
-            if _ends_view(p, view):
-                out[i] += _scale(total, weight[v], norm)
-                total = norm = np.int64(0)
-
-
-@njit
-def slide_windows(codes, is_reverse, length, span, patterns, n_bits, views, scaled, counts, out):
-    """Add to out[i] the score of the window at base i of a sequence in units.
-
-    From one window to the next, a k-mer of each pattern leaves and another one enters. Either
-    changes two terms w_u s(n_u).
+    If `is_adjoint`, do the adjoint: add value times table[stretch] to w[feature].
     """
-    extent, offset, view, _, _, _ = patterns
-    weight, values, squares = views
-    n_windows = codes.size - length + 1
-    code, clean, other, kmers = _space(codes.size)
-    _read_window(codes, 0, is_reverse, codes.size, span, code, clean, other)
-    totals = np.zeros(n_windows, np.int64)
-    norms = np.zeros(n_windows, np.int64)
+    extent, _, _, value, _, _ = patterns
+    code, other = np.empty((2, _STRETCHES), np.int64)
+    kmers = np.empty((2, _STRETCHES), np.int64)
     for p in range(extent.size):
-        v = view[p]
-        w, value, square = scaled[offset[p] :], values[v], squares[v]
-        n_here = length - extent[p]  # bases from the first k-mer of a window to the last
-        n = n_windows + n_here if n_here >= 0 else 0
-        listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
-        total = norm = np.int64(0)
-        for l in range(n):
-            first = l - n_here  # base of the window with this last k-mer
-            for strand in range(listed.shape[0]):
-                change = _change_count(listed[strand, l], 1, w, value, square, counts)
-                total, norm = total + change[0], norm + change[1]
-                if first > 0:
-                    change = _change_count(listed[strand, first - 1], -1, w, value, square, counts)
-                    total, norm = total + change[0], norm + change[1]
-            if first >= 0:
-                totals[first] += total
-                norms[first] += norm
-        _shift_counts(listed, n_windows - 1 if n > 0 else 0, n, -1, counts)  # of the last window
-        if _ends_view(p, view):
-            for i in range(n_windows):
-                out[i] += _scale(totals[i], weight[v], norms[i])
-                totals[i] = norms[i] = 0
-
-
-@njit
-def share_weights(
-    codes,
-    starts,
-    is_reverse,
-    length,
-    rows,
-    span,
-    patterns,
-    n_bits,
-    views,
-    scaled,
-    counts,
-    reads,
-    out,
-):
-    """Add to out[r, l] the part of base l in the score of each window, in units.
-
-    Bases are in reading direction. The term of a k-mer is shared by its occurrences, and by their
-    letters: ``reads[p, j]`` tells whether pattern p has a letter at base j.
-    """
-    extent, offset, view, _, _, _ = patterns
-    weight, values, squares = views
-    code, clean, other, kmers = _space(length)
-    parts = np.zeros(length)
-    for r in range(rows.size):
-        i = rows[r]
-        _read_window(codes, starts[i], is_reverse[i], length, span, code, clean, other)
-        norm = np.int64(0)
-        for p in range(extent.size):
-            v, size = view[p], extent[p]
-            w, value, square = scaled[offset[p] :], values[v], squares[v]
-            n = max(0, length - size + 1)
-            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
-            norm += _change_counts(listed, 0, n, 1, w, value, square, counts)[1]
-            n_letters = reads[p].sum()
-            for strand in range(listed.shape[0]):
-                for l in range(n):
-                    u = listed[strand, l]
-                    if u < 0:
-                        continue
-                    part = w[u] * value[counts[u]] / (counts[u] * n_letters)
-                    for j in range(size):
-                        if reads[p, j]:
-                            parts[l + (size - 1 - j if strand == 1 else j)] += part
-            _shift_counts(listed, 0, n, -1, counts)
-            if _ends_view(p, view):
-                factor = _scale(1.0, weight[v], norm)
-                for l in range(length):
-                    out[r, l] += factor * parts[l]
-                    parts[l] = 0.0
-                norm = np.int64(0)
-
-
-@njit
-def substitute_letters(
-    codes, starts, is_reverse, length, rows, span, patterns, n_bits, views, scaled, counts, out
-):
-    """Add to out[r, l, a] the change of the score with letter a at base l, in units.
-
-    Bases are in reading direction. Only the k-mers that cover the base change.
-    """
-    extent, offset, view, _, _, _ = patterns
-    weight, values, squares = views
-    code, clean, other, kmers = _space(length)
-    # the bases around a substitution
-    letters = np.empty(length, codes.dtype)
-    near = np.empty(2 * span, codes.dtype)
-    near_code, near_clean, near_other, near_kmers = _space(2 * span)
-    totals = np.zeros((length, 4), np.int64)
-    norms = np.zeros((length, 4), np.int64)
-    for r in range(rows.size):
-        i = rows[r]
-        for l in range(length):
-            letter = codes[starts[i] + (length - 1 - l if is_reverse[i] else l)]
-            letters[l] = 3 - letter if is_reverse[i] and letter < 4 else letter
-        _read_window(letters, 0, False, length, span, code, clean, other)
-        total = norm = np.int64(0)
-        for p in range(extent.size):
-            v, size = view[p], extent[p]
-            w, value, square = scaled[offset[p] :], values[v], squares[v]
-            n = max(0, length - size + 1)
-            listed = _list_kmers(code, clean, other, n, span, p, patterns, n_bits, kmers)
-            change = _change_counts(listed, 0, n, 1, w, value, square, counts)
-            total, norm = total + change[0], norm + change[1]
-            for l in range(length):
-                begin, end = max(0, l - size + 1), min(length, l + size)
-                n_bases, n_near = end - begin, end - begin - size + 1  # k-mers that cover base l
-                if n_near <= 0:
-                    continue
-                last = begin + n_near
-                for a in range(4):
-                    if a == letters[l]:
-                        continue
-                    near[:n_bases] = letters[begin:end]
-                    near[l - begin] = a
-                    _read_window(
-                        near, 0, False, n_bases, span, near_code[:n_bases], near_clean, near_other
-                    )
-                    others = _list_kmers(
-                        near_code, near_clean, near_other, n_near, span, p, patterns, n_bits,
-                        near_kmers,
-                    )  # fmt: skip
-                    change = _change_counts(listed, begin, last, -1, w, value, square, counts)
-                    totals[l, a] += change[0]
-                    norms[l, a] += change[1]
-                    change = _change_counts(others, 0, n_near, 1, w, value, square, counts)
-                    totals[l, a] += change[0]
-                    norms[l, a] += change[1]
-                    _shift_counts(others, 0, n_near, -1, counts)
-                    _shift_counts(listed, begin, last, 1, counts)
-            _shift_counts(listed, 0, n, -1, counts)
-            if _ends_view(p, view):
-                before = _scale(total, weight[v], norm)
-                for l in range(length):
-                    for a in range(4):
-                        if a != letters[l]:
-                            after = _scale(total + totals[l, a], weight[v], norm + norms[l, a])
-                            out[r, l, a] += after - before
-                        totals[l, a] = norms[l, a] = 0
-                total = norm = np.int64(0)
-
-
-@njit
-def index_kmers(p, n_bits, indices):
-    """Hash all k-mers of a pattern."""
-    for kmer in range(indices.size):
-        indices[kmer] = hash_index(p, kmer, n_bits)
+        n_stretches = np.int64(1) << (2 * extent[p])
+        n = min(n_stretches, _STRETCHES)
+        for first in range(0, n_stretches, n):
+            for i in range(n):
+                code[i] = first + i
+                other[i] = _complement(first + i, extent[p])
+            row = table[starts[extent[p] - 1] + first :]
+            for strand in _list_kmers(code, other, n, 0, p, patterns, n_bits, kmers):
+                for i in range(n):
+                    feature = np.uint64(strand[i])
+                    if is_adjoint:
+                        w[feature] += value[p] * row[i]
+                    else:
+                        row[i] += value[p] * w[feature]

@@ -1,8 +1,10 @@
 """Views of a window: which k-mers are counted, where, in bins of what width, with which weight.
 
-As text they look like ``wd:6,kmers:3-6/16@-80..80=0.1``. A view has a *level* for each of its k-mer
-lengths. In windows of one length, a level counts the k-mers that start at some positions, and a
-level and a position are a *slot*. Only the letters at a slot differ between windows:
+As text they look like ``wd:6,kmers:3-6/16@-80..80=0.1`` or ``spectrum:1-6,gapped:9/7``. The latter
+are anywhere in the window, see :mod:`seqmtl.features.kmer_counts`. Another view has a *level* for
+each of its k-mer lengths. In windows of one length, a level counts the k-mers that start at some
+positions, and a level and a position are a *slot*. Only the letters at a slot differ between
+windows:
 
 >>> layout = lay_out(parse_views("kmers:2-3/2"), length=5, anchor=2)
 >>> layout.levels.k, layout.levels.offset  # 3 bins of 16 2-mers come before the 3-mers
@@ -33,8 +35,11 @@ _MAX_WEIGHT = 1e12  # float32 holds the square, and its inverse, with room; a pl
 _SLOT_BYTES = 64.0  # of a position and a k-mer length: a slot, its level, its bin
 _MAX_BINS = 1 << 16  # of a level, whose bins are hashed by their numbers
 _VIEW = re.compile(
-    r"(?P<kind>wd|kmers):(?P<low>\d+)(?:-(?P<high>\d+))?(?:/(?P<width>\d+|inf))?"
-    r"(?:@(?P<begin>-?\d+)?\.\.(?P<end>-?\d+)?)?(?:=(?P<weight>[0-9.eE+-]+))?"
+    r"(?:(?P<kind>wd|kmers):(?P<low>\d+)(?:-(?P<high>\d+))?(?:/(?P<width>\d+|inf))?"
+    r"(?:@(?P<begin>-?\d+)?\.\.(?P<end>-?\d+)?)?"
+    r"|(?:spectrum:(?P<first>\d+)(?:-(?P<last>\d+))?|gapped:(?P<extent>\d+)/(?P<letters>\d+))"
+    r"(?P<stranded>:stranded)?)"
+    r"(?:=(?P<weight>[0-9.eE+-]+))?"
 )
 
 
@@ -47,7 +52,7 @@ def check_weight(weight: float) -> None:
 
 
 class KmerView(NamedTuple):
-    """K-mers of one or several lengths, counted in bins of positions.
+    """K-mers of one or several lengths, counted in bins of positions or anywhere.
 
     Attributes
     ----------
@@ -60,9 +65,16 @@ class KmerView(NamedTuple):
         Range of first bases of the k-mers relative to the site, 0-based half-open. K-mers that
         extend beyond the window are not counted. Default: the whole window.
     weight : float
-        Weight omega of every length in the kernel; with `decays`, of all lengths together.
+        Weight omega of every length in the kernel; with `decays` or anywhere, of all together.
     decays : bool
         Whether weights decay with length: beta_k = 2 (K - k + 1) / (K (K + 1)), K = `k_max`.
+    is_anywhere : bool
+        Whether k-mers count wherever they are; then there are no bins and no region.
+    gaps : int
+        Most bases between the letters of a k-mer that are not read. K-mers with gaps are anywhere
+        and have one number of letters, 2 or more; their first and last base are letters.
+    is_stranded : bool
+        Whether a k-mer anywhere and its reverse complement are two features.
     """
 
     k_min: int
@@ -72,6 +84,9 @@ class KmerView(NamedTuple):
     end: int | None = None
     weight: float = 1.0
     decays: bool = False
+    is_anywhere: bool = False
+    gaps: int = 0
+    is_stranded: bool = False
 
     def weights(self) -> NDArray[np.float64]:
         """Return the weight of each length, shape (k_max - k_min + 1,)."""
@@ -84,6 +99,13 @@ class KmerView(NamedTuple):
         if not 1 <= self.k_min <= self.k_max <= MAX_K:
             raise ValueError(
                 f"k must be from 1 to {MAX_K}, the shortest first, got {self.k_min} to {self.k_max}"
+            )
+        extent = self.k_max + self.gaps
+        is_gapped = self.is_anywhere and 2 <= self.k_min == self.k_max < extent <= MAX_K
+        if self.gaps and not is_gapped:
+            raise ValueError(
+                f"gapped k-mers must have 2 letters or more in at most {MAX_K} bases, "
+                f"got {self.k_max} in {extent}"
             )
         if self.width is not None and self.width < 1:
             raise ValueError(f"width must be at least 1 position, got {self.width}")
@@ -217,6 +239,10 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     base = 0
     for v, view in enumerate(views):
         view.check()
+        if view.is_anywhere:
+            raise ValueError(
+                f"views must be in bins of positions, such as wd:5, got {format_view(view)}"
+            )
         bin_of, n_bins = _bins(view, length, anchor)
         for k, weight in zip(range(view.k_min, view.k_max + 1), view.weights(), strict=True):
             begins = np.flatnonzero(bin_of >= 0)
@@ -287,6 +313,11 @@ def format_view(view: KmerView) -> str:
     region = "" if ends == ["", ""] else f"@{ends[0]}..{ends[1]}"
     weight = "" if view.weight == 1.0 else f"={view.weight!r}"
     lengths = f"{view.k_min}" if view.k_min == view.k_max else f"{view.k_min}-{view.k_max}"
+    if view.is_anywhere:
+        name = (
+            f"gapped:{view.k_max + view.gaps}/{view.k_max}" if view.gaps else f"spectrum:{lengths}"
+        )
+        return name + ":stranded" * view.is_stranded + weight
     if view.decays and view.k_min == 1 and view.width == 1:
         return f"wd:{view.k_max}{region}{weight}"
     width = {1: "", None: "/inf"}.get(view.width, f"/{view.width}")
@@ -342,26 +373,45 @@ def _parse_view(part: str, text: str, character: int) -> KmerView:
     match = _VIEW.fullmatch(part)
     if match is None:
         raise ValueError(
-            f"{prefix}a view must be like wd:6 or kmers:3-6/16@-80..80=0.1, got {part!r}"
+            f"{prefix}a view must be like wd:6, kmers:3-6/16@-80..80=0.1, spectrum:1-6 or "
+            f"gapped:8/6:stranded=0.5, got {part!r}"
         )
     field = match.groupdict()
     is_wd = field["kind"] == "wd"
     if is_wd and (field["high"] or field["width"]):
         raise ValueError(f"{prefix}wd takes one degree and no bins, got {part!r}; see kmers")
     try:
-        view = KmerView(
-            1 if is_wd else int(field["low"]),
-            int(field["high"] or field["low"]),
-            None if field["width"] == "inf" else int(field["width"] or 1),
-            None if field["begin"] is None else int(field["begin"]),
-            None if field["end"] is None else int(field["end"]),
-            float(field["weight"] or 1.0),
-            is_wd,
-        )
+        view = _anywhere(field) if field["kind"] is None else _in_bins(field, is_wd)
         view.check()
     except ValueError as error:
         raise ValueError(f"{prefix}{error}") from error
     return view
+
+
+def _in_bins(field: dict[str, str | None], is_wd: bool) -> KmerView:
+    low = int(field["low"] or 0)
+    return KmerView(
+        1 if is_wd else low,
+        int(field["high"] or low),
+        None if field["width"] == "inf" else int(field["width"] or 1),
+        None if field["begin"] is None else int(field["begin"]),
+        None if field["end"] is None else int(field["end"]),
+        float(field["weight"] or 1.0),
+        is_wd,
+    )
+
+
+def _anywhere(field: dict[str, str | None]) -> KmerView:
+    k_min = int(field["first"] or field["letters"] or 0)
+    k_max = int(field["last"] or k_min)
+    return KmerView(
+        k_min,
+        k_max,
+        weight=float(field["weight"] or 1.0),
+        is_anywhere=True,
+        gaps=int(field["extent"] or k_max) - k_max,
+        is_stranded=field["stranded"] is not None,
+    )
 
 
 def table_levels(span: int) -> tuple[NDArray[np.int64], int]:

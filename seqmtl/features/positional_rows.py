@@ -60,24 +60,46 @@ class TableRows(Rows):
     ----------
     windows : Windows
         The windows.
-    slots : Slots
-        Positions and lengths of the k-mers of a window.
+    row_size : int
+        Number of k-mers of a window.
     span : int
         Length of the longest k-mers.
     hash_bits : int
         Bits of hashed indices, or 0.
     """
 
-    def __init__(self, windows: Windows, slots: Slots, span: int, hash_bits: int) -> None:
+    _scale: Any = 1.0  # of the features of each window
+
+    def __init__(self, windows: Windows, row_size: int, span: int, hash_bits: int) -> None:
         self.windows = windows
-        self.slots = slots
         self.span = span
         self.hash_bits = hash_bits
         self.n_rows = len(windows)
-        self.row_size = slots.depth.size
+        self.row_size = row_size
         self._starts, self._width = table_levels(span)
+        self._work = float(self._width * windows.length)  # of filling the tables
         self._fits_tables = np.ones(len(windows), dtype=np.bool_)
         self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
+
+    def _tables(self, ends: tuple[int, int], dtype: Any) -> NDArray[Any]:
+        """Return tables of zeros for a range of positions."""
+        return np.zeros((ends[1] - ends[0], self._width), dtype=dtype)
+
+    def _fold(
+        self, W: NDArray[Any], column: int, ends: tuple[int, int], table: NDArray[Any]
+    ) -> None:
+        """Add a column of W to the tables of a range of positions."""
+        raise NotImplementedError
+
+    def _unfold(
+        self,
+        table: NDArray[np.float64],
+        coupling: NDArray[np.float64],
+        ends: tuple[int, int],
+        W: NDArray[Any],
+    ) -> None:
+        """Add the tables of a range of positions to W, times the coupling of each column."""
+        raise NotImplementedError
 
     def score_faster(self, n: int) -> bool:
         """Return whether tables score n windows faster than visiting their features."""
@@ -89,8 +111,7 @@ class TableRows(Rows):
 
     def _tables_pay(self, factor: float, n: int) -> bool:
         """Return whether the reads of n windows outweigh the work of filling the tables."""
-        n_in_tables = self._width * self.windows.length
-        return self.span <= _MAX_SPAN and n * self.row_size > factor * n_in_tables
+        return self.span <= _MAX_SPAN and n * self.row_size > factor * self._work
 
     def _step(self, dtype: Any) -> int:
         """Return the number of positions whose tables are in memory at a time."""
@@ -119,6 +140,7 @@ class TableRows(Rows):
                 chosen = chosen[~self._fits_tables[chosen]]
             by_row.append(chosen)
         self._score_by_tables(by_table, W, total)
+        total *= self._scale
         total += score_by_blocks(self, np.sort(np.concatenate(by_row)), W, columns)
         return total
 
@@ -129,7 +151,7 @@ class TableRows(Rows):
         total: NDArray[np.float64],
     ) -> None:
         """Add the scores of windows with a column of W, for groups of both."""
-        from seqmtl.features.kmer_loops import add_prefixes, fold_weights, score_folded
+        from seqmtl.features.kmer_loops import add_prefixes, score_folded
 
         ranges = self._ranges(W.dtype)
         starts = self._starts
@@ -139,11 +161,11 @@ class TableRows(Rows):
 
         def score(job: tuple[int, NDArray[np.int64]]) -> None:
             column, rows = job
-            tables = np.empty((ranges[0][1], self._width), dtype=W.dtype)
+            tables = self._tables(ranges[0], W.dtype)
             for ends in ranges:
                 table = tables[: ends[1] - ends[0]]
                 table.fill(0)
-                fold_weights(W, column, *ends, self.slots, self.hash_bits, starts, table)
+                self._fold(W, column, ends, table)
                 add_prefixes(table, starts)
                 score_folded(*self._where, rows, *ends, starts, table, total, False)
 
@@ -161,18 +183,14 @@ class TableRows(Rows):
 
         Many windows are summed position by position, in double precision.
         """
-        from seqmtl.features.kmer_loops import unfold_sums
-
         by_row = [rows[:0]]
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
             if self.sum_faster(chosen.size // min(W.shape[1], 2)):  # one column is faster by rows
                 clean = chosen[self._fits_tables[chosen]]
                 chosen = chosen[~self._fits_tables[chosen]]
-                for ends, table in self._sums(clean, amount):
-                    slots = self.slots
-                    starts = self._starts
-                    unfold_sums(table, K[task], *ends, slots, self.hash_bits, starts, W)
+                for ends, table in self._sums(clean, amount * self._scale):
+                    self._unfold(table, K[task], ends, W)
             by_row.append(chosen)
         add_by_blocks(self, np.concatenate(by_row), amount, tasks, K, W)
 
@@ -183,7 +201,7 @@ class TableRows(Rows):
         from seqmtl.features.kmer_loops import add_to_prefixes, score_folded
 
         def add(ends: tuple[int, int]) -> tuple[tuple[int, int], NDArray[np.float64]]:
-            table = np.zeros((ends[1] - ends[0], self._width))
+            table = self._tables(ends, np.float64)
             score_folded(*self._where, rows, *ends, self._starts, table, amount, True)
             add_to_prefixes(table, self._starts)
             return ends, table
@@ -191,7 +209,41 @@ class TableRows(Rows):
         yield from in_order(add, self._ranges(np.float64))
 
 
-class PositionalRows(TableRows):
+class SlotRows(TableRows):
+    """Windows whose features are those of slots.
+
+    Parameters
+    ----------
+    windows, span, hash_bits
+        See :class:`TableRows`.
+    slots : Slots
+        Positions and lengths of the k-mers of a window.
+    """
+
+    def __init__(self, windows: Windows, slots: Slots, span: int, hash_bits: int) -> None:
+        super().__init__(windows, slots.depth.size, span, hash_bits)
+        self.slots = slots
+
+    def _fold(
+        self, W: NDArray[Any], column: int, ends: tuple[int, int], table: NDArray[Any]
+    ) -> None:
+        from seqmtl.features.kmer_loops import fold_weights
+
+        fold_weights(W, column, *ends, self.slots, self.hash_bits, self._starts, table)
+
+    def _unfold(
+        self,
+        table: NDArray[np.float64],
+        coupling: NDArray[np.float64],
+        ends: tuple[int, int],
+        W: NDArray[Any],
+    ) -> None:
+        from seqmtl.features.kmer_loops import unfold_sums
+
+        unfold_sums(table, coupling, *ends, self.slots, self.hash_bits, self._starts, W)
+
+
+class PositionalRows(SlotRows):
     """Positional k-mers of given windows; see :class:`seqmtl.core.rows.Rows`."""
 
     def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
@@ -237,7 +289,7 @@ class PositionalRows(TableRows):
         return None if self.hash_bits else PairSumRows(self.layout, self.windows)
 
 
-class PairSumRows(TableRows):
+class PairSumRows(SlotRows):
     """Rows whose weights are pair sums F, instead of plain weights.
 
     Attributes
@@ -253,7 +305,7 @@ class PairSumRows(TableRows):
     def __init__(self, layout: Layout, windows: Windows) -> None:
         slots, self.n_weights = _make_slots(layout, windows.length)
         super().__init__(windows, slots, layout.span, 0)
-        self._fits_tables = _are_clean(windows)
+        self._fits_tables = count_other(windows) == 0
         has_n = not self._fits_tables.all()
         self.n_features = self.n_weights + (self.n_weights // 4 if has_n else 0)
 
@@ -299,13 +351,13 @@ class PairSumRows(TableRows):
         return weights_of_siblings
 
 
-def _are_clean(windows: Windows) -> NDArray[np.bool_]:
-    """Return for every window whether all its letters are A, C, G or T, shape (n,)."""
+def count_other(windows: Windows) -> NDArray[np.int64]:
+    """Return the number of letters other than A, C, G, T in every window, shape (n,)."""
     if windows.codes.max(initial=0) < OTHER:
-        return np.ones(len(windows), dtype=np.bool_)
+        return np.zeros(len(windows), dtype=np.int64)
     other_letters = np.flatnonzero(windows.codes >= OTHER)
     first = np.searchsorted(other_letters, windows.starts)
-    return first == np.searchsorted(other_letters, windows.starts + windows.length)
+    return np.searchsorted(other_letters, windows.starts + windows.length) - first
 
 
 def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:

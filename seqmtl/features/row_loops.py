@@ -74,6 +74,20 @@ def add_rows(block, tasks, amount, K, W):
 
 
 @njit
+def square_rows(block, rows, total, norms):
+    """Set norms[rows[r]] to the squared norm of block row r; `total` is 0 before and after."""
+    indptr, indices, values, _, _, _ = block
+    for r in range(rows.size):
+        square = 0.0
+        for p in range(indptr[r], indptr[r + 1]):  # (a + b)**2 = a**2 + b (2 a + b)
+            square += values[p] * (2.0 * total[indices[p]] + values[p])
+            total[indices[p]] += values[p]
+        for p in range(indptr[r], indptr[r + 1]):
+            total[indices[p]] = 0.0
+        norms[rows[r]] = square
+
+
+@njit
 def gram_lower(block, columns, ends, rows_of, values_of, out):
     """Add the part of the rare features to the lower triangle of the kernel matrix.
 

@@ -102,14 +102,10 @@ class MultiTaskModel(Model):
         return self.inputs == "windows"
 
     @property
-    def has_sliding(self) -> bool:
-        """Whether some features need no positions."""
-        return any(view.is_position_free for view in self.features.flat_views())
-
-    @property
     def is_sliding(self) -> bool:
         """Whether some features need no positions, and there is no site: windows are anywhere."""
-        return self.has_sliding and not self.site.length
+        views = self.features.flat_views()
+        return not self.site.length and any(view.is_position_free for view in views)
 
     def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
         """Return task, score, and the class probability, or -1 or 1 in novelty detection.
@@ -209,9 +205,9 @@ class MultiTaskModel(Model):
         genome: str | None,
         consensus: str | None,
     ) -> Predictor:
-        from seqmtl.scanning.sliding import site_predictor
+        from seqmtl.scanning.predictor import SitePredictor
 
-        return site_predictor(self, organism, like, tree, consensus)
+        return SitePredictor(self, organism, like=like, tree=tree, consensus=consensus)
 
     def log_relatives(self, names: Sequence[str]) -> None:
         """Log, once each, the tasks without training data, which are scored from relatives.
@@ -299,8 +295,6 @@ class MultiTaskModel(Model):
     def position_weights(self, task: str) -> list[NDArray[np.float64]]:
         """Return the weights of one task by position, as scanning and explanations use them.
 
-        Features that are position-free have no part in them.
-
         Returns
         -------
         list of ndarray of float64
@@ -311,7 +305,7 @@ class MultiTaskModel(Model):
         Raises
         ------
         SeqmtlError
-            If the inputs are not DNA windows, or no feature has a position.
+            If the inputs are not DNA windows.
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.features._base import score_by_blocks
+from seqmtl.features.joint import JointFeatures, add_levels
 from seqmtl.sequences import Windows, encode
 
 if TYPE_CHECKING:
@@ -21,24 +21,29 @@ PositionWeights = list[NDArray[np.float64]]
 
 
 def position_weights(
-    model: MultiTaskModel, tasks: Sequence[str]
+    model: MultiTaskModel,
+    tasks: Sequence[str],
+    *,
+    length: int | None = None,
+    anywhere: bool | None = None,
 ) -> Callable[[int, int], PositionWeights]:
     """Return the function that gives the mean weights of tasks in a range of positions.
 
-    See :meth:`~seqmtl.linear_model.model.MultiTaskModel.position_weights`.
+    They are for windows of `length` bases, by default the model's, and of all features, or only of
+    those that are anywhere or that are not. See
+    :meth:`~seqmtl.linear_model.model.MultiTaskModel.position_weights`.
     """
-    span_of_positional(model)  # says so if there are none
-    column = _mean_column(model, tasks)
+    length = model.length if length is None else length
+    features, rows = part_of(model, anywhere)
+    column = _mean_column(model, tasks)[rows]
     site = model.site
     codes = encode("".join(site.consensus)).reshape(len(site.consensus), site.length)
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
     added = model.consensus_biases(tasks).mean(axis=0)[:-1]
 
     def within(first: int, last: int) -> PositionWeights:
-        weights: PositionWeights = model.features.position_weights(
-            column, model.length, first, last
-        )
-        if model.consensus_bias is not None:
+        weights: PositionWeights = features.position_weights(column, length, first, last)
+        if model.consensus_bias is not None and not anywhere:
             for d in range(len(weights) + 1, site.length + 1):
                 weights.append(np.zeros((last - first, 4**d)))
             if first <= site.offset < last:
@@ -48,19 +53,19 @@ def position_weights(
     return within
 
 
-def span_of_positional(model: MultiTaskModel) -> int:
-    """Return the length of the longest k-mers that have positions.
-
-    Raises
-    ------
-    SeqmtlError
-        If the inputs are not DNA windows, or no feature has a position.
-    """
-    views = model.features.flat_views()
-    spans = [view.span(model.length) for view in views if not view.is_position_free]
-    if not spans:
-        raise SeqmtlError(f"some features must have positions, got {model.features}")
-    return max(spans)
+def part_of(
+    model: MultiTaskModel, anywhere: bool | None
+) -> tuple[JointFeatures, NDArray[np.int64]]:
+    """Return the features that are anywhere, that are not, or all (None), and their rows of W."""
+    views = [
+        (view, columns)
+        for view, columns in zip(
+            model.features.flat_views(), model.features.view_columns(model.length), strict=True
+        )
+        if anywhere in (None, view.is_position_free)
+    ]
+    rows = [np.arange(columns.start, columns.stop) for _, columns in views]
+    return JointFeatures([view for view, _ in views]), np.concatenate([np.arange(0), *rows])
 
 
 def weights_of_first(weights: PositionWeights, site: Site) -> PositionWeights:
@@ -91,11 +96,17 @@ def _mean_column(model: MultiTaskModel, tasks: Sequence[str]) -> NDArray[np.floa
     return column
 
 
-def weights_by_position(model: MultiTaskModel, tasks: Sequence[str]) -> Iterator[PositionWeights]:
+def weights_by_position(
+    model: MultiTaskModel,
+    tasks: Sequence[str],
+    *,
+    length: int | None = None,
+    anywhere: bool | None = None,
+) -> Iterator[PositionWeights]:
     """Yield the mean weights of tasks at one position after another.
 
     If k-mers are so long that their weights at all positions do not fit into memory, they may fit
-    one by one.
+    one by one. The parameters are those of :func:`position_weights`.
 
     Yields
     ------
@@ -105,15 +116,19 @@ def weights_by_position(model: MultiTaskModel, tasks: Sequence[str]) -> Iterator
     Raises
     ------
     SeqmtlError
-        If the inputs are not DNA windows, or no feature has a position.
+        If the inputs are not DNA windows.
     MemoryLimitError
         If the weights of three positions do not fit into memory.
     """
-    span = span_of_positional(model)
+    span = part_of(model, anywhere)[0].span(model.length)
     require_memory(32.0 * 4.0**span, f"the weights of {span}-mers", "train with shorter k-mers")
-    within = position_weights(model, tasks)
-    for first in range(model.length):
-        yield [level[0] for level in within(first, first + 1)]
+    in_bins, free = (
+        position_weights(model, tasks, length=length, anywhere=is_free) for is_free in (False, True)
+    )
+    at_any = [] if anywhere is False else free(0, 1)
+    for first in range(length or model.length):
+        here = [] if anywhere else in_bins(first, first + 1)
+        yield [level[0] for level in add_levels(here, at_any)]
 
 
 def window_scorer(model: MultiTaskModel, task: str) -> Callable[[Windows], NDArray[np.float64]]:

@@ -14,12 +14,14 @@ from seqmtl.exceptions import ParameterError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import (
-    span_of_positional,
+    part_of,
+    position_weights,
     weights_of_first,
     window_scorer,
 )
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
+from seqmtl.scanning.scan_loops import count_mixed, find_maxima
 from seqmtl.scanning.scanner import Scanner, SlidingScanner, WindowScanner
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
@@ -199,6 +201,88 @@ class SiteFinder:
         return scanner.site_offset
 
 
+class WindowFinder(SiteFinder):
+    """Scan contigs for windows that need no site; one is located at its middle base.
+
+    A window more than half of which are letters other than A, C, G, T has no score.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        Scores windows.
+    is_stranded : bool
+        Whether a window has a score for each strand.
+    with_all : bool
+        Find all windows, not only those that no overlapping window exceeds (of equal ones the
+        first), on a strand.
+    **options
+        See :class:`SiteFinder`.
+    """
+
+    has_letters = False
+    at_a_base = "windows with this middle base"
+
+    def __init__(
+        self, scanner: Scanner, *, is_stranded: bool, with_all: bool, **options: Any
+    ) -> None:
+        super().__init__(scanner, **options)
+        self.has_strand = is_stranded
+        self.before, self.extent = scanner.site_offset, scanner.length
+        self._reach = 0 if with_all else scanner.length - 1
+
+    @property
+    def description(self) -> list[str]:
+        """What is scored and reported, for headers."""
+        what = "all" if not self._reach else "those that no overlapping window exceeds"
+        strands = "strands both" if self.has_strand else "one score for both strands"
+        options = [strands, *self.filters.descriptions]
+        return [
+            f"# seqmtl scan: windows of {self.length} bases, {', '.join(options)}",
+            f"# windows: {what}; the middle is base {self.before} of the window",
+        ]
+
+    def _find(
+        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
+    ) -> Sites:
+        codes, n, length = piece.codes, self.scanner.count(piece.codes), self.length
+        origin = piece.start + self.before
+        begin = max(0, min(n, first - origin))
+        end = max(begin, min(n, last - origin))
+        low, high = max(0, begin - self._reach), min(n, end + self._reach)
+        if end == begin:
+            high = low
+        scores = self.scanner.score_range(codes, low, high, is_reverse).scores
+        if high > low:
+            is_blank = 2 * _count_other(codes[low : high + length - 1], length) > length
+            scores = np.where(is_blank, np.float32(np.nan), scores)
+        is_inside = np.ones(high - low, dtype=np.bool_)
+        if piece.contigs is not None:  # no windows across the ends of joined contigs
+            is_inside = piece.contigs.contain(np.arange(low, high), length)
+            scores[~is_inside] = np.nan
+        here = slice(begin - low, end - low)
+        is_reported = ~np.isnan(scores)
+        counts.n_scored += int(is_reported[here].sum())
+        if end > begin:
+            n_spanning = int((~is_inside[here]).sum())
+            counts.n_mixed += int(count_mixed(codes[begin : end + length - 1], length)) - n_spanning
+        if self._reach:
+            find_maxima(scores, self._reach, is_reported)
+        chosen = np.flatnonzero(is_reported[here])
+        counts.n_candidates += chosen.size
+        sites = Sites(
+            chosen + begin + origin,
+            np.full(chosen.size, is_reverse),
+            {"scores": scores[here][chosen]},
+        )
+        return self.filters.by_position(sites, piece, counts)
+
+
+def _count_other(codes: NDArray[np.uint8], length: int) -> NDArray[np.int64]:
+    """Return the number of letters other than A, C, G, T in every window."""
+    n_before = np.concatenate([[0], np.cumsum(codes >= OTHER)])
+    return np.asarray(n_before[length:] - n_before[:-length], dtype=np.int64)
+
+
 def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...] | None:
     if consensus is None:
         return None
@@ -236,26 +320,28 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     own = replace(model.site, offset=site.offset)
     has_others = bool(own.consensus) and not {*site.consensus} <= {*own.consensus}
     site_in_window: Any = {"site_offset": site.offset, "site_length": site.length}
-    W, bias = model.weights([organism])
+    bias, score = float(model.weights([organism])[1][0]), window_scorer(model, organism)
+    positional, free = (part_of(model, anywhere)[0].views for anywhere in (False, True))
+    n_bytes = 0.0
+    for views, n_tables in ((positional, model.length), (free, 1)):
+        span = max((view.span(model.length) for view in views), default=0)
+        n_bytes += ENTRY_BYTES / 3 * 4.0 ** (span + 1) * n_tables
+    if has_others and (n_bytes > MAX_TABLE_BYTES or free):
+        return WindowScanner(
+            lambda windows: score(own.reading(windows)), model.length, **site_in_window
+        )
+    if n_bytes > MAX_TABLE_BYTES:
+        return WindowScanner(score, model.length, **site_in_window)
     tables = None
-    if not model.features.is_position_free:
-        bytes_of_tables = ENTRY_BYTES / 3 * 4.0 ** (span_of_positional(model) + 1)
-        is_large = bytes_of_tables * model.length > MAX_TABLE_BYTES
-        score = window_scorer(model, organism)
-        if has_others and (is_large or model.has_sliding):
-            return WindowScanner(
-                lambda windows: score(own.reading(windows)), model.length, **site_in_window
-            )
-        if is_large:
-            return WindowScanner(score, model.length, **site_in_window)
-        weights = model.position_weights(organism)
+    if positional:
+        weights = position_weights(model, [organism], anywhere=False)(0, model.length)
         if has_others:
             weights = weights_of_first(weights, own)
-        tables = Scanner(weights, 0.0 if model.has_sliding else float(bias[0]), **site_in_window)
-        if not model.has_sliding:
+        tables = Scanner(weights, 0.0 if free else bias, **site_in_window)
+        if not free:
             return tables
-    of_sliding = model.features, W[:, 0], float(bias[0]), model.length
-    return SlidingScanner(*of_sliding, others=tables, **site_in_window)
+    (levels,) = zip(*position_weights(model, [organism], anywhere=True)(0, 1), strict=True)
+    return SlidingScanner(levels, bias, model.length, others=tables, **site_in_window)
 
 
 def finder_of(

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.adaptation import adapt
+from seqmtl.adaptation.relatives import relative_named
 from seqmtl.calibration.curve import to_probability
 from seqmtl.exceptions import UsageError
 from seqmtl.io.genome import ContigPiece
@@ -22,7 +24,13 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.blocks import Finder
 from seqmtl.scanning.filters import SiteFilters
-from seqmtl.scanning.finder import SiteFinder, finder_of
+from seqmtl.scanning.finder import (
+    SiteFinder,
+    WindowFinder,
+    calibration_of,
+    finder_of,
+    scanner_of,
+)
 from seqmtl.scanning.writers.formats import Format
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, letter_remedy
 from seqmtl.sequences.sites import Sites
@@ -173,24 +181,42 @@ class Predictor(ABC):
 
 
 class SitePredictor(Predictor):
-    """Sites that are scored alone.
+    """Sites or windows that are scored alone.
 
     Parameters
     ----------
     model : MultiTaskModel
         The model.
     organism : str
-        One of its organisms, or a relative without data.
+        One of its organisms, or a relative without data; or a new one, with `like`.
+    like, tree : str, optional
+        The relative of a new organism, see :func:`seqmtl.adaptation.adapt`.
     consensus : str, optional
         Letters of the sites, or any. Default: those of the training windows.
+
+    Raises
+    ------
+    UsageError
+        If there is a consensus, and the model has no site.
     """
 
     def __init__(
-        self, model: MultiTaskModel, organism: str, *, consensus: str | None = None
+        self,
+        model: MultiTaskModel,
+        organism: str,
+        *,
+        like: str | None = None,
+        tree: str | None = None,
+        consensus: str | None = None,
     ) -> None:
         super().__init__(organism)
+        if model.is_sliding and consensus is not None:
+            raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
+        if like is not None:
+            model = adapt(model, organism, like=relative_named(like, tree), tree=tree)
         self.model = model
         self.consensus = consensus
+        self.is_stranded = not model.is_sliding or model.features.is_stranded
 
     def check(self) -> None:
         """Check that the organism can be scored, and log its relatives if it has no data."""
@@ -232,8 +258,20 @@ class SitePredictor(Predictor):
         filters: SiteFilters | None = None,
         introns: float | None = None,
     ) -> SiteFinder:
-        """Return the finder of the sites."""
-        return finder_of(self.model, self.organism, site=self._site(), filters=filters)
+        """Return the finder of the sites, or of windows if there is no site.
+
+        A track has all windows, other formats those that no overlapping window exceeds.
+        """
+        model, organism = self.model, self.organism
+        if model.is_sliding:
+            return WindowFinder(
+                scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
+                is_stranded=self.is_stranded,
+                with_all=file_format is not None and file_format.is_track,
+                filters=filters,
+                **calibration_of(model, organism),
+            )
+        return finder_of(model, organism, site=self._site(), filters=filters)
 
     def _site(self) -> Site:
         """Return the site to report: its letters are those of the training windows by default."""

@@ -101,6 +101,46 @@ def add_windows(columns, n_rows, rows, starts, total):
 
 
 @njit
+def slide(code, clean, length, starts, table, tails, sums):
+    """Set sums[i] to the sum of a table over the window that begins at base i.
+
+    `code` and `clean` have the next S letters of every base, and how many of them are A, C, G, T
+    before another one. ``table`` has an entry for each stretch of 1 to S letters, which includes
+    its prefixes, those of d letters from starts[d - 1] on. ``tails`` has, for each stretch of S - 1
+    letters, the sum of the entries from each of its bases to its end. Windows with other letters
+    are scaled, as if they had letters in their place.
+    """
+    span = starts.size
+    n_tail = min(span - 1, length)
+    n_whole = length - n_tail  # bases whose stretches of S letters are in the window
+    entries = np.zeros(code.size, np.int64)
+    for l in range(code.size):
+        if clean[l] > 0:
+            u = np.uint64(starts[clean[l] - 1] + (code[l] >> (2 * (span - clean[l]))))
+            entries[l] = table[u]
+    total, n_letters = entries[: max(n_whole - 1, 0)].sum(), (clean[: length - 1] > 0).sum()
+    for i in range(sums.size):
+        begin, end = i + n_whole, i + length
+        if n_whole > 0:
+            total += entries[begin - 1]
+        n_letters += clean[end - 1] > 0
+        tail = np.int64(0)
+        if 0 < n_tail == span - 1 and clean[begin] >= n_tail:
+            tail = tails[np.uint64(code[begin] >> 2)]
+        else:
+            for l in range(begin, end):
+                d = min(clean[l], end - l)
+                if d > 0:
+                    tail += table[starts[d - 1] + (code[l] >> (2 * (span - d)))]
+        sums[i] = total + tail
+        if 0 < n_letters < length:
+            sums[i] *= np.sqrt(length / n_letters)
+        n_letters -= clean[i] > 0
+        if n_whole > 0:
+            total -= entries[i]
+
+
+@njit
 def finish_scores(total, bias, unit, scores):
     """Convert sums to scores."""
     for s in range(scores.size):

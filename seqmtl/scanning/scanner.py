@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.features._base import FeatureDefinition
+from seqmtl.features.kmer_loops import add_prefixes, load_codes
+from seqmtl.features.kmer_views import table_levels
 from seqmtl.scanning.scan_loops import (
     AHEAD,
     GROUP,
@@ -20,12 +21,14 @@ from seqmtl.scanning.scan_loops import (
     count_mixed,
     finish_scores,
     index_rows,
+    slide,
 )
 from seqmtl.scanning.score_tables import MAX_UNITS, PRECISION, ScoreTables, build_tables
 from seqmtl.scanning.writers.lines import max_number
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
+_SUM_BITS = 60  # of sums in whole units
 _SINGLE_COST = 6  # time of a window scored alone, in windows scored in a row
 
 
@@ -214,14 +217,12 @@ class WindowScanner(Scanner):
 
 
 class SlidingScanner(Scanner):
-    """Scores windows by k-mers that need no position, in time that their length does not change.
+    """Scores windows by k-mers anywhere, in time that their length does not change.
 
     Parameters
     ----------
-    features : FeatureDefinition
-        Map of the windows.
-    w : ndarray, shape (n_features,)
-        Weights.
+    weights : sequence of ndarray, shapes (4,), (16,), ..., (4**S,)
+        Weights of the stretches of each length at any base, as in windows of letters A, C, G, T.
     bias : float
         Added to every score.
     length : int
@@ -230,12 +231,18 @@ class SlidingScanner(Scanner):
         See :class:`Scanner`.
     others : Scanner, optional
         Adds the scores of features that have positions.
+
+    Notes
+    -----
+    A base adds the weights of the stretches that begin there. Those of the last S - 1 bases of a
+    window end with it: their sum is a second table. In windows with other letters, the sum is
+    multiplied by root(length / letters), see :class:`~seqmtl.features.kmer_counts.KmerCounts`. Sums
+    are of integers, and thus the same from any base on.
     """
 
     def __init__(
         self,
-        features: FeatureDefinition,
-        w: NDArray[Any],
+        weights: Sequence[NDArray[Any]],
         bias: float,
         length: int,
         *,
@@ -243,15 +250,31 @@ class SlidingScanner(Scanner):
         site_length: int,
         others: Scanner | None = None,
     ) -> None:
-        self.features, self.w, self.bias, self.length = features, w, bias, length
+        self.bias, self.length = bias, length
         self.site_offset, self.site_length, self.others = site_offset, site_length, others
-        self.max_error = 0.0 if others is None else others.max_error
         _check_site(site_offset, site_length, length)
+        table = np.concatenate(weights)[np.newaxis]
+        self._starts = table_levels(len(weights))[0]
+        add_prefixes(table, self._starts)
+        largest = float(np.abs(table).max()) * length
+        self._unit = float(2.0 ** np.ceil(np.log2(largest or 1.0) - _SUM_BITS))
+        self._table = np.rint(table[0] / self._unit).astype(np.int64)
+        self._tails = np.zeros(1, dtype=np.int64)
+        for start in self._starts[:-1]:
+            n = 4 * self._tails.size
+            self._tails = self._table[start : start + n] + np.tile(self._tails, 4)
+        self.max_error = self._unit * length + (0.0 if others is None else others.max_error)
 
     def _scores(
         self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
-        scores = self.features.slide(piece, self.w, self.length, is_reverse) + self.bias
+        scores = np.empty(self.count(piece))
+        code, clean = np.empty((2, piece.size), dtype=np.int64)
+        load_codes(piece, 0, is_reverse, piece.size, self._starts.size, code, clean)
+        slide(code, clean, self.length, self._starts, self._table, self._tails, scores)
+        scores *= self._unit
+        scores += self.bias
+        scores = scores[::-1] if is_reverse else scores
         scores = scores if selected is None else scores[selected]
         if self.others is not None:
             scores += self.others._scores(piece, is_reverse, selected)

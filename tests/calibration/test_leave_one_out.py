@@ -67,7 +67,7 @@ def _reverse_complement(text):
 def test_copies_do_not_make_noise_look_certain(estimator, copy, is_of_other_task, share):
     if isinstance(estimator, KernelMKLClassifier) and copy is _reverse_complement:
         pytest.skip("its kernels are of one strand")
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(2)  # no pattern by chance: without copies, probabilities are alike
     texts, new = _random_texts(120, rng), _random_texts(200, rng)
     y, n = np.tile([1, -1], 60), int(120 * share)
     tasks = ["a"] * 120 + ["b" if is_of_other_task else "a"] * n

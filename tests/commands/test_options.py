@@ -106,7 +106,6 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("explain {single} --n-windows 3 -o {out}", "--n-windows is for windows; give DATA"),
         ("explain {single} --contig-ends drop -o {out}", "--contig-ends is for windows; give"),
         ("explain {kmers} --n-windows 3 -o {out}", "--n-windows is for windows; give DATA"),
-        ("explain {kmers} --max-order 3 -o {out}", "--max-order is for models of sites"),
         (
             "explain {single} {table} --contig-ends drop -o {out}",
             "--contig-ends is for --genome and --sites; leave it out",

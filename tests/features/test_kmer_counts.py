@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, WeightedDegree
+from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers, WeightedDegree
 from seqmtl._threads import use_threads
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features import _base
 from seqmtl.features.joint import features_from_dict, parse_features
+from seqmtl.features.kmer_counts import CountRows
 from seqmtl.sequences import Windows
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -28,25 +29,23 @@ def _patterns(kind, first, last):
     return {tuple(letter - letters[0] for letter in letters) for letters in places}
 
 
-def _kernel(one, other, view):
-    """Return the cosine of the counts of two strings."""
-    kind, first, last, is_stranded, transform = view
-
-    def values(string):
-        counts = Counter()
-        for pattern in _patterns(kind, first, last):
-            for start in range(len(string) - pattern[-1]):
-                stretch = string[start : start + pattern[-1] + 1]
-                if set(stretch) <= set("ACGT"):
-                    kmer = "".join(c if j in pattern else "." for j, c in enumerate(stretch))
-                    mirror = kmer.translate(COMPLEMENT)[::-1]
-                    counts[kmer if is_stranded else min(kmer, mirror)] += 1
-        change = {"sqrt": lambda n: n**0.5, "binary": lambda n: 1.0, "counts": float}[transform]
-        return {kmer: change(n) for kmer, n in counts.items()}
-
-    a, b = values(one), values(other)
-    norms = sum(v * v for v in a.values()) * sum(v * v for v in b.values())
-    return sum(v * b.get(kmer, 0.0) for kmer, v in a.items()) / norms**0.5 if norms else 0.0
+def _features(string, view, v):
+    """Return the features of a view, by counting in the string: name -> value."""
+    kind, first, last, is_stranded = view
+    patterns, counts = _patterns(kind, first, last), Counter()
+    for pattern in patterns:
+        for start in range(len(string) - pattern[-1]):
+            stretch = string[start : start + pattern[-1] + 1]
+            if set(stretch) <= set("ACGT"):
+                kmer = "".join(c if j in pattern else "." for j, c in enumerate(stretch))
+                mirror = kmer.translate(COMPLEMENT)[::-1]
+                counts[v, kmer if is_stranded else min(kmer, mirror)] += 1
+    n_letters = sum(c in "ACGT" for c in string)
+    n_shown = {kmer: len(kmer.replace(".", "")) for _, kmer in counts}
+    return {
+        key: n * (len(patterns) * (1 + 399 / 4 ** n_shown[key[1]]) * n_letters) ** -0.5
+        for key, n in counts.items()
+    }
 
 
 @st.composite
@@ -60,12 +59,8 @@ def _views(draw):
         last = draw(st.integers(2, 4))
         first = draw(st.integers(last + 1, 6))
         text = f"gapped:{first}/{last}"
-    is_stranded, transform = (
-        draw(st.booleans()),
-        draw(st.sampled_from(["sqrt", "binary", "counts"])),
-    )
-    words = ":stranded" * is_stranded + ("" if transform == "sqrt" else f":{transform}")
-    return text + words, (kind, first, last, is_stranded, transform)
+    is_stranded = draw(st.booleans())
+    return text + ":stranded" * is_stranded, (kind, first, last, is_stranded)
 
 
 @settings(max_examples=60)
@@ -76,35 +71,106 @@ def _views(draw):
     ),
 )
 def test_features_give_the_kernel(views, strings):
-    """Leslie 2002, Ghandi 2014: cosines of counts, with weights 1, 1/2, 1/3 of the views."""
+    """Leslie 2002, Ghandi 2014: counts, here over the root of letters; weights 1, 1/2, 1/3."""
     text = ",".join(f"{view[0]}={1 / (v + 1)!r}" for v, view in enumerate(views))
+    by_string = [
+        {
+            key: value / (v + 1) ** 0.5
+            for v, (_, view) in enumerate(views)
+            for key, value in _features(string, view, v).items()
+        }
+        for string in strings
+    ]
     expected = [
-        [sum(_kernel(a, b, view) / (v + 1) for v, (_, view) in enumerate(views)) for b in strings]
-        for a in strings
+        [sum(value * b.get(key, 0.0) for key, value in a.items()) for b in by_string]
+        for a in by_string
     ]
     features = KmerCounts(text)
     X = features.transform(strings).astype(float)
-    assert_allclose((X @ X.T).toarray(), expected, atol=1e-6)
+    assert_allclose((X @ X.T).toarray(), expected, atol=1e-5)
     rows = features.bind(Windows.from_strings(strings))
-    assert_allclose(rows.squared_norms(), np.diagonal(expected), atol=1e-6)
+    assert_allclose(rows.squared_norms(), np.diagonal(expected), atol=1e-5)
     every = np.arange(len(strings))
-    assert_allclose(np.tril(rows.gram(every, np.float64)), np.tril(expected), atol=1e-6)
+    assert_allclose(np.tril(rows.gram(every, np.float64)), np.tril(expected), atol=1e-5)
     for j in every:  # the weights of a column are the features of a string
         scores = rows.scores(X.T.toarray(), np.full(every.size, j))
-        assert_allclose(scores, [of_string[j] for of_string in expected], atol=1e-6)
+        assert_allclose(scores, [of_string[j] for of_string in expected], atol=1e-5)
 
 
-@pytest.mark.parametrize("words", ["", ":stranded", ":binary", ":counts"])
-def test_scores_of_some_rows_by_hashed_weights(words):
+def _strings(rng, n, length):
+    return ["".join(row) for row in rng.choice(list("ACGTACGTACGTN"), (n, length))]
+
+
+@pytest.mark.parametrize("words", ["", ":stranded"])
+@pytest.mark.parametrize("bits", ["", ",hash:9"])
+@pytest.mark.parametrize("with_tables", [True, False])
+def test_scores_and_sums_are_those_of_the_features(monkeypatch, words, bits, with_tables):
+    """By tables or row by row; N are anywhere, windows are of both strands."""
     rng = np.random.default_rng(0)
-    strings = ["".join(row) for row in rng.choice(list("ACGTACGTN"), (30, 40))]
-    features = KmerCounts(f"spectrum:1-5{words},gapped:6/4{words}=0.3,hash:9")
-    rows, X = features.bind(Windows.from_strings(strings)), features.transform(strings)
+    monkeypatch.setattr(CountRows, "_tables_pay", lambda *_: with_tables)
+    features = KmerCounts(f"spectrum:1-5{words},gapped:6/4{words}=0.3{bits}")
+    strings = [*_strings(rng, 28, 40), "ACG" + "N" * 37, "N" * 40]
+    windows = Windows.from_strings(strings)
+    windows.is_reverse[::3] = True
+    rows, read = features.bind(windows), windows.matrix()
+    X = features.transform(["".join("ACGTN"[code] for code in row) for row in read]).astype(float)
     W, columns = rng.normal(size=(X.shape[1], 3)), rng.integers(3, size=30)
     chosen = np.arange(3, 30, 2)
     expected = np.zeros(30)
     expected[chosen] = (X @ W)[chosen, columns[chosen]]
     assert_allclose(rows.scores(W, columns, chosen), expected, atol=1e-5)
+    amount, K = rng.normal(size=30), rng.normal(size=(3, 3))
+    steps = amount[chosen, None] * K[columns[chosen]]
+    expected = W + X[chosen].T @ steps
+    rows.accumulate(chosen, amount, columns, K, W)
+    assert_allclose(W, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text", ["spectrum:1-3,gapped:5/3=0.5", "gapped:6/3:stranded,spectrum:2", "spectrum:4,hash:6"]
+)
+def test_stretches_add_up_to_the_score(text):
+    """Read every base, by letters, up to the next N or the end; both strands and gaps."""
+    rng = np.random.default_rng(1)
+    features, length = parse_features(text), 20
+    w = rng.normal(size=features.n_features())
+    levels = features.position_weights(w, length)
+    strings = ["".join(row) for row in rng.choice(list("ACGT"), (5, length))]
+    strings += [strings[0][:9] + "N" + strings[0][10:], "ACGTN" * 4]
+
+    def entry(d, kmer):
+        return levels[d - 1][0, sum(4**j * "ACGT".index(c) for j, c in enumerate(kmer[::-1]))]
+
+    expected = [
+        sum(
+            entry(d, string[l : l + d])
+            for l in range(length)
+            for d in range(1, min(len(levels), length - l) + 1)
+            if "N" not in string[l : l + d]
+        )
+        * (length / (length - string.count("N"))) ** 0.5
+        for string in strings
+    ]
+    X = features.transform(strings).astype(float)
+    assert_allclose(X @ w, expected, atol=1e-5)
+
+
+def test_a_wide_stretch_folds():
+    """11 bases with 7 letters: 126 patterns of 4 million stretches; against the features."""
+    rng = np.random.default_rng(1)
+    features = KmerCounts("gapped:11/7")
+    assert features.n_features() == 4**7 * 110  # of 210 patterns, 10 are their own mirror image
+    w = rng.normal(size=features.n_features())
+    windows = Windows.from_strings(_strings(rng, 3, 60))
+    rows, levels = features.bind(windows), features.position_weights(w, 60)
+    (scores,) = rows.scores(w[:, None], np.zeros(3, dtype=int))[None]
+    codes = windows.matrix().astype(int)
+    total = np.zeros(3)
+    for i, l, d in itertools.product(range(3), range(60), range(7, 12)):
+        stretch = codes[i, l : l + d]
+        if stretch.size == d and stretch.max() < 4:
+            total[i] += levels[d - 1][0, int("".join(map(str, stretch)), 4)]
+    assert_allclose(total * (60 / (codes < 4).sum(axis=1)) ** 0.5, scores, rtol=1e-6)
 
 
 def test_frequent_features_are_multiplied_in_parts(monkeypatch):
@@ -129,7 +195,7 @@ def test_a_window_and_its_reverse_complement_are_one():
     windows.is_reverse[1] = True  # read from the other strand, it is the first one
     rows = KmerCounts("spectrum:1-4:stranded").bind(windows)
     G = rows.gram(np.arange(2), np.float64)
-    assert_allclose(G[1, 0], 1.0, atol=1e-6)
+    assert_allclose(G[1, 0], rows.squared_norms(), atol=1e-6)
 
 
 def test_letters_of_padding_do_not_count():
@@ -144,8 +210,9 @@ def test_exact_index_is_the_documented_one():
     # 1-mers A, C (C stands for G); 2-mers AC, CC; behind 4 + 16, the pattern of two neighbours
     # with AC, CC, and behind 16 more that with a gap, A.C
     assert np.flatnonzero(X).tolist() == [0, 1, 4 + 1, 4 + 5, 20 + 1, 20 + 5, 36 + 1]
-    part = 5.0  # counts of the first view: one A, two C, one AC, one CC
-    expected = [(n / part) ** 0.5 for n in (1, 2, 1, 1)] + [2 * (1 / 3) ** 0.5] * 3
+    # counts of the first view: one A, two C, one AC, one CC; two patterns a view, 3 letters
+    of_letters, of_pairs = (2 * 3 * (1 + 399 / 4)) ** -0.5, (2 * 3 * (1 + 399 / 16)) ** -0.5
+    expected = [of_letters, 2 * of_letters, of_pairs, of_pairs] + [2 * of_pairs] * 3
     assert_allclose(X[X > 0], expected, atol=1e-6)
     assert KmerCounts("spectrum:1-2,gapped:3/2:stranded").n_features() == 52
 
@@ -158,7 +225,7 @@ def test_hashed_features_are_nearly_the_exact_ones():
         for text in ("spectrum:6,gapped:7/5", "spectrum:6,gapped:7/5,hash:20")
     )
     assert hashed.shape == (20, 2**20)
-    # of about 55 k-mers a view, two windows rarely have more than two different ones of an index
+    # of about 55 k-mers a pattern, two windows rarely have more than two different ones of an index
     assert_allclose((hashed @ hashed.T).toarray(), (exact @ exact.T).toarray(), atol=2.01 / 54)
 
 
@@ -186,10 +253,10 @@ def test_training_is_that_of_libsvm():
 
 
 def test_maps_are_read_from_text_and_saved():
-    features = parse_features("wd:3@-4..4,gapped:6/4:binary=0.5,spectrum:2")
+    features = parse_features("wd:3@-4..4,gapped:6/4:stranded=0.5,spectrum:2")
     assert isinstance(features, JointFeatures)
     assert not features.is_position_free
-    assert str(features.views[1]) == "gapped:6/4:binary=0.5,spectrum:2"
+    assert str(features.views[1]) == "gapped:6/4:stranded=0.5,spectrum:2"
     assert parse_features("spectrum:1-3,hash:12").n_features(7) == 4096
     for one in (features, KmerCounts("gapped:6/4:stranded,spectrum:3=0.25", hash_bits=9)):
         again = features_from_dict(one.to_dict(20))
@@ -205,13 +272,13 @@ def test_maps_are_read_from_text_and_saved():
     [
         ("spectrum:0-3", "k must be from 1 to 20, the shortest first, got 0 to 3"),
         ("spectrum:6-3", "the shortest first, got 6 to 3"),
-        ("spectrum:6/3", "a view must be like spectrum:1-6"),
-        ("gapped:8-6", "a view must be like spectrum:1-6"),
-        ("gapped:8", "a view must be like spectrum:1-6"),
+        ("spectrum:6/3", "at character 1: a view must be like wd:6, kmers:3-6/16"),
+        ("gapped:8-6", "a view must be like .* spectrum:1-6 or gapped:8/6:stranded=0.5"),
+        ("gapped:8", "a view must be like"),
+        ("spectrum:3@-4..4", "a view must be like"),
+        ("spectrum:3:binary", "a view must be like"),
         ("gapped:6/8", "gapped k-mers must have 2 letters or more in at most 20 bases, got 8 in 6"),
         ("gapped:8/1", "2 letters or more"),
-        ("spectrum:3:square", "transform must be one of sqrt, binary, counts, got 'square'"),
-        ("spectrum:3:binary:counts", "give each word of 'spectrum:3:binary:counts' once"),
         ("spectrum:3=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
         ("spectrum:3=1e308", "weight must be from 1e-12 to 1e\\+12, got 1e\\+308"),
         ("spectrum:3,hash:31", "of 1 to 30 bits"),
@@ -223,19 +290,26 @@ def test_errors_name_the_view(text, message):
 
 
 def test_what_does_not_fit_into_memory_is_refused_before(monkeypatch):
-    """The largest arrays: counters, one of every thread, weights, and all k-mers of all windows."""
+    """The largest arrays: weights, all k-mers of all windows, and a table of stretches."""
     windows = Windows.from_strings(["ACGTTGCATT" * 3, "TTGCATTACC" * 3] * 4, [1, -1] * 4)
     for views, n_bytes, what in (
-        ("spectrum:4,hash:16", 12 << 16, "the counts of 65,536 k-mers"),
-        ("spectrum:4,hash:16", 16 << 16, "training the weights of 65,536 features for 1 tasks"),
+        ("spectrum:4,hash:16", 12 << 16, "training the weights of 65,536 features for 1 tasks"),
         ("gapped:20/10", 17 << 22, "the kernel matrix of 8 windows with up to 1,.* k-mers each"),
     ):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda n=n_bytes: n - 1)
         with use_threads(1), pytest.raises(MemoryLimitError, match=rf"{what} would.*--features"):
             MultiTaskSVC(features=KmerCounts(views)).fit(windows)
-    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 17 << 16)
-    with use_threads(1):
-        MultiTaskSVC(features=KmerCounts("spectrum:4,hash:16")).fit(windows)
+    features = KmerCounts("spectrum:10,hash:16")
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8 * (4**11 // 3) - 16)
+    with pytest.raises(MemoryLimitError, match="the weights of all 10-mers would"):
+        features.position_weights(np.zeros(1 << 16), 30)
+
+
+def test_views_are_of_the_other_map():
+    with pytest.raises(ValueError, match="such as spectrum:1-6, got wd:3"):
+        KmerCounts("spectrum:2,wd:3").n_features()
+    with pytest.raises(ValueError, match="such as wd:5, got gapped:4/3:stranded"):
+        PositionalKmers("gapped:4/3:stranded").n_features(20)
 
 
 def test_features_need_windows():

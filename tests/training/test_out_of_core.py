@@ -14,6 +14,7 @@ from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load, use_thread
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
+from seqmtl.features.joint import parse_features
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io import window_store
 from seqmtl.io.tables import read_windows, read_windows_in_parts
@@ -111,8 +112,11 @@ def test_a_store_holds_what_it_was_given(windows, store):
         store[np.array([N - 1])]
 
 
-def test_the_optimum_is_that_of_training_in_memory(windows, store):
-    features = WeightedDegree(4)
+@pytest.mark.parametrize(
+    "features", ["wd:4", "spectrum:3,gapped:6/4", "wd:3,gapped:6/4:stranded,hash:10"]
+)
+def test_the_optimum_is_that_of_training_in_memory(windows, store, features):
+    features = parse_features(features)
     for loss, weight in zip(ON_DISK, [None, "balanced"], strict=True):
         settings = Settings(loss=loss, tol=1e-5, C=0.7, class_weight=weight, dtype="float64")
         options = {"features": features, "settings": settings}
