@@ -137,8 +137,8 @@ def _update_alpha(i, margin, examples, alpha, stays, loss, shrink_margin):
     residual = margin - targets[i] if targets.size > 0 else margin
     old = alpha[i]  # line 7
     new = dual_step(loss, old, residual, H[i], C[i])  # lines 6 and 8
-    # as in LIBLINEAR: at a bound, and the gradient points outwards by more than shrink_margin; the
-    # same rule as Loss.can_shrink, for one example
+    # at a bound, and the gradient points outwards by more than shrink_margin; unlike in LIBLINEAR,
+    # alpha is the one after the step, the residual the one before. As Loss.can_shrink
     violation = required_margin - residual
     can_shrink = (
         new == 0.0 and (abs(violation) if is_signed else violation) - epsilon < -shrink_margin

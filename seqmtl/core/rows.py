@@ -22,7 +22,7 @@ class RowBlock(NamedTuple):
     weights w are pair sums, so that a row needs few of them. With G views (see
     :class:`View`), row ``r`` is part ``r % G`` of example ``r // G``.
 
-    Rows of trees without such entries read ``w[slots[r, p]]`` for every slot p. Adding one adds
+    Rows of pair sums without such entries read ``w[slots[r, p]]`` for every slot p. Adding one adds
     ``shares[p, 0]`` to this weight, and ``shares[p, 1]`` to it and its three neighbours, the four
     weights that differ in the last two bits of the index. Other blocks have no slots.
     """
@@ -111,7 +111,7 @@ class Rows:
         return total
 
     def plain(self, V: NDArray[Any], first: int, last: int) -> NDArray[np.float64]:
-        """Return V from `first` to `last`; of trees, weights with the same products."""
+        """Return V from `first` to `last`; of pair sums, plain weights with the same products."""
         return V[first:last].astype(np.float64)
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:

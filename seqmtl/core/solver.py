@@ -9,8 +9,9 @@
 ==================================  =====================================================
 
 Row 1 runs ``gram_epochs`` of :mod:`seqmtl.core.dcd_loops`. The others run ``plain_epoch`` for one
-view of numbers or hashed features with K in a single group, that is, of few tasks or not of a tree;
-and else ``epoch``, as for exact k-mers and for many tasks of a tree.
+view without pair sums (numbers, hashed features, k-mers anywhere) with K in a single group, that
+is, of few tasks or not of a tree; and else ``epoch``, as for exact k-mers by position and for many
+tasks of a tree.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.explanation.poim import UNIFORM, oligomer, oligomer_importance
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.position_weights import position_weights
+from seqmtl.linear_model.position_weights import part_of, position_weights
 from seqmtl.sequences import Windows
 
 _MATCHES = 4  # letters by which a k-mer joins a motif, if no other differs
@@ -70,7 +70,7 @@ def top_kmers(
     n = k + 2 * n_before
     weights = oligomer_importance([levels] * n, n, k, np.array(UNIFORM))[-1][n_before]
     turned = np.flip(np.arange(4**k).reshape((4,) * k).T).ravel()  # of the reverse complement
-    is_stranded = model.features.is_stranded
+    is_stranded = part_of(model, True)[0].is_stranded
     first = np.arange(4**k) if is_stranded else np.minimum(np.arange(4**k), turned)
     listed = np.unique(first)
     listed = listed[np.argsort(-weights[listed], kind="stable")]

@@ -60,7 +60,7 @@ class KmerView(NamedTuple):
         Shortest and longest k-mer length, 1 to 20.
     width : int or None
         Bin width in positions. 1 counts every position separately, as weighted degrees do; None
-        makes one bin before the site and one from it on, as a spectrum does.
+        makes one bin before the site and one from it on.
     begin, end : int or None
         Range of first bases of the k-mers relative to the site, 0-based half-open. K-mers that
         extend beyond the window are not counted. Default: the whole window.

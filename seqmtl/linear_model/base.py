@@ -270,8 +270,8 @@ class Model:
         Parameters
         ----------
         organism : str, optional
-            One of the model, or a relative in its task kernel; with `like` a new one. Default: the
-            only one; with `like` its name.
+            One of the model, or a relative in its task kernel; with `like` the name of a new one.
+            Default: the only one of the model; with `like` a name that the model lacks.
         like : str, optional
             Relative of a new organism: a species, clade, common name or NCBI taxid, or auto.
         tree : str, optional
@@ -298,9 +298,12 @@ class Model:
         """
         if organism is None and like is None and len(self.tasks) > 1:
             raise UsageError(
-                f"the model has {len(self.tasks)} organisms; name one of {', '.join(self.tasks)}"
+                f"the model has {len(self.tasks)} organisms; name one of {', '.join(self.tasks)}, "
+                "or a relative of yours (like=...)"
             )
-        return self._predictor(organism or like or self.tasks[0], like, tree, genome, consensus)
+        if organism is None and like is not None:
+            organism = "new_organism" if is_known(like, self.tasks) else like
+        return self._predictor(organism or self.tasks[0], like, tree, genome, consensus)
 
     def _predictor(
         self,
@@ -310,7 +313,7 @@ class Model:
         genome: str | None,
         consensus: str | None,
     ) -> Predictor:
-        raise SeqmtlError(f"a model of {self.inputs} cannot scan sequences; use its scores")
+        raise SeqmtlError(f"only models of windows of DNA find sites, got one of {self.inputs}")
 
     def match(self, name: str) -> str:
         """Return the name of a task as the model spells it.

@@ -24,8 +24,6 @@ from seqmtl.relations.trees import Tree
 
 Row = TypeVar("Row")
 
-#: The files of a dump that are read, the last one if it is there.
-DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")
 _SEPARATOR = "\t|\t"
 _EXAMPLES = 5
 _MAX_DIGITS = 18  # digits of a taxid

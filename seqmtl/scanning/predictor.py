@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import brief
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import relative_named
 from seqmtl.calibration.curve import to_probability
@@ -71,7 +72,8 @@ class Predictions(NamedTuple):
     Attributes
     ----------
     sites : structured ndarray of :data:`SITE`, shape (n,)
-        Every candidate, by start, plus before minus.
+        Every candidate whose window is in the sequence, by start, plus before minus. A site of the
+        shipped models needs 50 bases of exon and 88 of intron.
     introns : structured ndarray of :data:`INTRON`, shape (m,)
         Introns of probability 0.01 or more, in the same order; none of a model of single sites.
     """
@@ -107,14 +109,16 @@ class Predictor(ABC):
 
         Parameters
         ----------
-        sequence : str, bytes, Bio.Seq.Seq, Bio.SeqRecord.SeqRecord or ndarray of uint8
-            Letters of the plus strand, in any case; or their codes, A, C, G, T as 0 to 3. All
-            others match nothing.
+        sequence : str, bytes, Bio.Seq.Seq, Bio.SeqRecord.SeqRecord or ndarray of uint8, shape (n,)
+            Letters of the plus strand, in any case; or their codes, 0 to 3 for A, C, G, T and 4
+            for others, such as N, which match nothing.
 
         Raises
         ------
         ValueError
-            If the letters are not those of nucleotides.
+            If the letters are not those of nucleotides, or the codes are not 0 to 4.
+        TypeError
+            If it is of another type.
 
         Examples
         --------
@@ -144,7 +148,7 @@ class Predictor(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Check that the organism can be scored, and log how."""
+        """Check what a scan needs besides."""
 
     @abstractmethod
     def signals(self, file_format: Format) -> tuple[str, ...]:
@@ -196,6 +200,8 @@ class SitePredictor(Predictor):
 
     Raises
     ------
+    UnknownTaskError
+        If the model lacks the organism and its relatives.
     UsageError
         If there is a consensus, and the model has no site.
     """
@@ -214,14 +220,14 @@ class SitePredictor(Predictor):
             raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
         if like is not None:
             model = adapt(model, organism, like=relative_named(like, tree), tree=tree)
+        model.log_relatives([organism])
         self.model = model
         self.consensus = consensus
         self.is_stranded = not model.is_sliding or model.features.is_stranded
 
     def check(self) -> None:
-        """Check that the organism can be scored, and log its relatives if it has no data."""
-        self.model.log_relatives([self.organism])
-        self.model.log_odds_of(self.organism)  # an error if there are no probabilities
+        """Check that there are probabilities."""
+        self.model.log_odds_of(self.organism)
 
     def signals(self, file_format: Format) -> tuple[str, ...]:
         """Return one signal, whose name is not in the names of files."""
@@ -301,9 +307,15 @@ class SitePredictor(Predictor):
 
 def _codes(sequence: Any) -> NDArray[np.uint8]:
     """Return the codes of a sequence."""
-    if isinstance(sequence, np.ndarray) and sequence.dtype == np.uint8:
-        return np.minimum(sequence, OTHER)
+    if isinstance(sequence, np.ndarray) and sequence.dtype == np.uint8 and sequence.ndim == 1:
+        if sequence.size and sequence.max() > OTHER:
+            raise ValueError(
+                f"codes must be 0 to {OTHER}, got {sequence.max()}; give letters as bytes"
+            )
+        return sequence
     letters = getattr(sequence, "seq", sequence)  # of a SeqRecord
+    if isinstance(letters, list | tuple | dict | np.ndarray | bytearray) or letters is None:
+        raise TypeError(f"a sequence must be text, bytes, or codes (uint8), got {brief(sequence)}")
     text = letters if isinstance(letters, bytes) else str(letters).encode("latin-1", "replace")
     codes = np.frombuffer(text.translate(CHECKED_CODES), dtype=np.uint8)
     if codes.size and codes.max() == INVALID:

@@ -185,7 +185,7 @@ class PairedModel(Model):
         from seqmtl.splicing.predictor import IntronPredictor
 
         if consensus is not None:
-            raise UsageError("--consensus is not for a model of seqmtl pair; leave it out")
+            raise UsageError("is not for a model of seqmtl pair; leave it out", "consensus")
         return IntronPredictor(self, organism, like=like, tree=tree, genome=genome)
 
     def layer_of(self, organism: str) -> PairLayer:

@@ -39,6 +39,13 @@ class IntronPredictor(Predictor):
         FASTA file of a new organism, on which it is settled how much each relative counts, and what
         is learnt without rounds: lengths, and how rare some kinds of introns are. Default: by the
         tree alone.
+
+    Raises
+    ------
+    UnknownTaskError
+        If the model lacks the organism, or no organism or clade has the name `like`.
+    UsageError
+        If the model has the organism, and `like` is given.
     """
 
     has_introns = True
@@ -53,6 +60,10 @@ class IntronPredictor(Predictor):
         genome: str | None = None,
     ) -> None:
         super().__init__(organism)
+        if like is None:
+            model.match(organism)
+        else:
+            check_new(model, organism, like, tree)
         self.model, self.like, self.tree, self.genome = model, like, tree, genome
 
     @cached_property
@@ -79,12 +90,8 @@ class IntronPredictor(Predictor):
         return messages
 
     def check(self) -> None:
-        """Check that the organism is in the model, or can be added."""
-        if self.like is None:
-            self.model.match(self.organism)
-            return
-        check_new(self.model, self.organism, self.like, self.tree)
-        if self.genome is not None and is_read_once(self.genome):
+        """Check that the genome of a new organism can be read twice."""
+        if self.genome is not None and self.like is not None and is_read_once(self.genome):
             raise UsageError(
                 "--like with a model of seqmtl pair first reads the whole genome, so it cannot "
                 "come from standard input or a pipe; give it as a file"

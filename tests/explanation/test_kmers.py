@@ -71,6 +71,12 @@ def test_top_kmers_raise_the_mean_score_of_random_windows(text):
     assert some[0].n_windows is None
 
 
+def test_a_kmer_anywhere_is_listed_once_beside_features_of_positions():
+    rows = top_kmers(make_model("wd:2,spectrum:1-3", length=7), "fly", 64, k=3)
+    assert len(rows) == 32
+    assert all(row.other_strand == turned(row.kmer) for row in rows)
+
+
 def logo_of(heights):
     """Return the letters of a motif as a dict from position to letter and height."""
     return [

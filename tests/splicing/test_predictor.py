@@ -94,13 +94,46 @@ def test_a_new_organism_is_the_mean_of_its_relatives(new):
     assert "c" not in model.tasks
 
 
+@pytest.mark.parametrize("name", ["splice", "donor"])
+def test_a_relative_that_is_an_organism_of_the_model_counts_alone(name):
+    """Its name is not that of the new organism, in whose place it would be."""
+    model = seqmtl.load(f"starter:{name}")
+    letters = "".join(np.random.default_rng(0).choice(list("ACGT"), 3_000))
+    sites = [
+        predictor(letters).sites
+        for predictor in (
+            model.predictor(like="zebrafish"),
+            model.predictor("x", like="d_rerio"),
+            model.predictor("z_mays"),
+        )
+    ]
+    assert_array_equal(sites[0], sites[1])
+    assert len(sites[0]) != len(sites[2]) or np.any(sites[0]["score"] != sites[2]["score"])
+    own = seqmtl.load("starter:donor").predictor("d_rerio")(letters).sites
+    if name == "donor":
+        assert_allclose(sites[0]["score"], own["score"], atol=1e-4)
+
+
+def test_letters_that_are_none_are_refused(case):
+    predictor = seqmtl_predictor(case / "splice")
+    for letters in (None, ["A", "C"], np.array(["A", "C"]), np.zeros((1, 9), np.uint8)):
+        with pytest.raises(TypeError, match="must be text, bytes, or codes"):
+            predictor(letters)
+    with pytest.raises(ValueError, match="codes must be 0 to 4, got 84; give letters as bytes"):
+        predictor(np.frombuffer(b"ACGT", dtype=np.uint8))
+
+
 def test_what_cannot_be_predicted_is_refused(case, new):
     model = seqmtl.load(new / "pair.seqmtl")
     with pytest.raises(UsageError, match="the model has 2 organisms; name one of a, b"):
         model.predictor()
     with pytest.raises(SeqmtlError, match="zzz"):
-        model.predictor("zzz")("ACGT")
-    with pytest.raises(UsageError, match="consensus is not for a model of seqmtl pair"):
+        model.predictor("zzz")
+    with pytest.raises(SeqmtlError, match="nosuch"):
+        model.predictor(like="nosuch")
+    with pytest.raises(UsageError, match="'a' is in the model already"):
+        model.predictor("a", like="b")
+    with pytest.raises(UsageError, match="not for a model of seqmtl pair"):
         model.predictor("a", consensus="GT")
     numbers = MultiTaskModel.load(case / "donor").predictor("a")
     assert np.isfinite(numbers("ACGT" * 100).sites["log_odds"]).all()
