@@ -183,10 +183,13 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
         """Log the cost and the trust that were chosen, and the accuracy to expect."""
         import numpy as np
 
-        of_tasks = model.training.get("selection", {}).get("tasks", {}).values()
-        titles = {"C": "C", "auroc": "cross-validated AUROC", "auprc": "AUPRC"}
+        selection = model.training.get("selection", {})
+        of_tasks = selection.get("tasks", {}).values()
+        titles = {"C": "C"}
         if len(of_tasks) > 1:
             titles["trust"] = "trust in the other organisms"
+        titles["auroc"] = f"cross-validated on {selection.get('n', 0):,} windows: AUROC"
+        titles["auprc"] = "AUPRC"
         parts = []
         for key, title in titles.items():
             if values := [of_task[key] for of_task in of_tasks if key in of_task]:

@@ -219,7 +219,7 @@ def select(
         features, compared = _choose_features(half, candidates, settings, likelihoods)
     judge = _select_cost if settings.norm is not None else _select_sharing
     kernel, C, report = judge(examples, sample, space, features, settings, likelihoods)
-    report = {"features": compared} | report
+    report = {"n": int(sample.y.size), "features": compared} | report
     return Selection(features, kernel, replace(settings, C=C), {"selection": report})
 
 
