@@ -299,7 +299,7 @@ def _select_sharing(
     settings: Settings,
     likelihoods: LikelihoodCache,
 ) -> tuple[TaskKernel, float, dict[str, Any]]:
-    """Select relation, trust and cost of every task."""
+    """Select relation and trust of every task, and one cost."""
     return _Selector(examples, sample, space, features, settings, likelihoods).run()
 
 
@@ -320,8 +320,7 @@ class _Selector:
         stacks = [relation.stack for relation in space.relations.values()]
         self._has_nodes = self._T > MAX_SINGLE_GROUP and all(K.nodes is not None for K in stacks)
         self._few_labels = _find_few(examples, settings)
-        # targets of a task vary more than labels: by its own alone, costs of many tasks were noise
-        self._is_pooled = settings.kind == "regression"
+        self._is_regression = settings.kind == "regression"
         counts = [len(space.sharings()), len(space.costs)]
         self._is_judged = max(counts) > 1
         if self._is_judged:
@@ -332,25 +331,25 @@ class _Selector:
         """Return the task kernel of all tasks of the relations, the mean cost, and a report."""
         parts, trust, by_trust = self._choose_sharing()
         costs = self._space.costs
-        of_tasks = np.full(self._T, costs[0])
-        if len(costs) > 1:
+        C = costs[0]
+        if len(costs) > 1:  # one for all tasks: by its own labels alone, that of a task is noise
             candidates = {f"C {c:g}": self._candidate(c, parts, trust) for c in costs}
-            of_tasks = np.exp(self._weights_of(candidates).T @ np.log(costs))
-        C = float(np.exp(np.log(of_tasks).mean()))
+            weights = self._weights_of(candidates, is_pooled=True)
+            C = float(np.exp(weights[:, 0] @ np.log(costs)))
         every = next(iter(self._space.relations.values())).names
-        kernel = self._kernel(parts, trust, of_tasks / C, len(every))
+        kernel = self._kernel(parts, trust, len(every))
         tasks = {
             name: {
                 "trust": float(trust[t]),
-                "C": float(of_tasks[t]),
+                "C": C,
                 "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in by_trust.items()},
                 "relations": {n: float(p[t]) for n, p in parts.items()},
                 "by_prior": bool(self._few_labels[t]),
             }
             for t, name in enumerate(self._sample.names)
         }
-        if self._is_judged and not self._is_pooled:
-            K = self._kernel(parts, trust, of_tasks / C, self._T).matrix
+        if self._is_judged and not self._is_regression:
+            K = self._kernel(parts, trust, self._T).matrix
             accuracies = self._folds.accuracies(self._folds.fit(K, C).scores)
             for of_task, metrics in zip(tasks.values(), accuracies, strict=True):
                 if metrics is not None:
@@ -386,19 +385,18 @@ class _Selector:
         """Return what gives the held-out log-likelihood of every example of the sample."""
 
         def cross_validate() -> Array:
-            K = self._kernel(parts, trust, np.ones(self._T), self._T).matrix
-            fit = self._folds.fit(K, cost)
+            fit = self._folds.fit(self._kernel(parts, trust, self._T).matrix, cost)
             return self._folds.of_examples(fit.log_likelihoods)
 
         return cross_validate
 
-    def _kernel(self, parts: dict[str, Array], trust: Array, costs: Array, n: int) -> TaskKernel:
+    def _kernel(self, parts: dict[str, Array], trust: Array, n: int) -> TaskKernel:
         """Return K of the first n names of the relations, which may be more than those with data.
 
         Tasks without data have full trust in the mean mixture of the relations.
         """
-        x, scale = np.ones(n), np.ones(n)
-        x[: self._T], scale[: self._T] = trust, np.sqrt(costs)
+        x = np.ones(n)
+        x[: self._T] = trust
         levels, terms = np.unique(x), []
         for name, share in parts.items():
             relation, p = self._space.relations[name], np.full(n, share.mean())
@@ -409,14 +407,16 @@ class _Selector:
         K, source = KernelStack.join(terms).mix(np.ones((1, len(terms)))), relation.source
         if self._space.is_shared:
             K, source = K.with_unit_diagonals(), "trust tuned on held-out labels"
-        return TaskKernel(relation.names[:n], K.rescaled(scale), source)
+        return TaskKernel(relation.names[:n], K, source)
 
-    def _weights_of(self, candidates: Mapping[str, Candidate], prior: Any = 1.0) -> Array:
-        """Return the weight of every candidate in every task."""
+    def _weights_of(
+        self, candidates: Mapping[str, Candidate], prior: Any = 1.0, *, is_pooled: bool = False
+    ) -> Array:
+        """Return the weight of every candidate in every task, or the same in all of them."""
         scores, ids = self._likelihoods.score(candidates), self._sample.ids
         values = np.array([np.bincount(ids, value, minlength=self._T) for value in scores])
         values[:, self._few_labels] = values[:, self._few_labels].mean(axis=0)
-        if self._is_pooled:
+        if is_pooled or self._is_regression:  # targets of a task vary more than labels
             values[:] = values.sum(axis=1, keepdims=True)
         return posterior_weights(values, prior, _SHARPNESS, _OTHERS)
 
