@@ -70,6 +70,10 @@ _OTHERS = 0.3  # factor on the mean over the other tasks
 #: least.
 _MAX_BASES, _MIN_EXAMPLES = 600_000, 400
 _MAX_TARGETS = 2000  # in regression, where squares of residuals take more epochs
+#: A cost chosen on a sample is too large for all examples: by this power of their ratio, if that is
+#: not below the least cost. Nine binding tasks of 154,410 sequences jointly, C 7.5 on 4,000: mean
+#: AUROC 0.896, at 1 0.920.
+_COST_POWER = 0.5
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
 #: Ratio of neighbouring levels of trust where there are many tasks; 0.6 takes a quarter longer.
 _STEP = 0.5
@@ -219,6 +223,10 @@ def select(
         features, compared = _choose_features(half, candidates, settings, likelihoods)
     judge = _select_cost if settings.norm is not None else _select_sharing
     kernel, C, report = judge(examples, sample, space, features, settings, likelihoods)
+    if settings.kind == "classification" and len(space.costs) > 1:
+        C = max(C * (sample.y.size / examples.y.size) ** _COST_POWER, space.costs[0])
+        for of_task in report["tasks"].values():
+            of_task["C"] = C
     report = {"n": int(sample.y.size), "features": compared} | report
     return Selection(features, kernel, replace(settings, C=C), {"selection": report})
 
