@@ -53,7 +53,8 @@ def test_an_intron_without_alternatives_by_hand(case):
     (judged,) = judge_introns(finder, contig, chains)
     log_weight = layer.scale * judged.log_odds.sum() + layer.introns[140 - layer.shortest] + 6
     for weight in (0.01, 0.3, 2.0):
-        finder.layer = layer._replace(shift=float(np.log(weight) - log_weight))
+        shift = float(np.log(weight) - log_weight)  # the same outside and inside coding sequence
+        finder.layer = layer._replace(shift=shift, coding_shift=shift)
         (judged,) = judge_introns(finder, contig, chains)
         p = weight / (1 + weight)
         assert_allclose(judged.probabilities, [20 * p / (20 * p + 1 - p)], rtol=1e-6)
