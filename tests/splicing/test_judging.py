@@ -56,7 +56,8 @@ def test_an_intron_without_alternatives_by_hand(case):
         shift = float(np.log(weight) - log_weight)  # the same outside and inside coding sequence
         finder.layer = layer._replace(shift=shift, coding_shift=shift)
         (judged,) = judge_introns(finder, contig, chains)
-        p = weight / (1 + weight)
+        # no coding sequence, or coding in six frames; of its own strand, or none, around the intron
+        p = 4 * weight / (7 + 4 * weight)
         assert_allclose(judged.probabilities, [20 * p / (20 * p + 1 - p)], rtol=1e-6)
     assert judged.letters == ("GT-AG",)
 
