@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from seqmtl.files.streams import PathLike, numbered_lines
 from seqmtl.io.annotation import read_annotation
-from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, read_junctions
+from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, is_intron, read_junctions
 from seqmtl.io.transcript_rows import attribute, decode
 from seqmtl.io.transcripts import Segment
 from seqmtl.io.tsv import is_row, read_rows
@@ -58,8 +58,8 @@ class IntronFile(NamedTuple):
     chains : list of IntronChain
         In the order of the file.
     format : {"genes", "hints", "rows"}
-        Genes are GFF3 or GTF; hints are GFF of introns; rows are BED or SJ.out.tab, which have no
-        attributes.
+        Genes are GFF3 or GTF; hints are GFF of introns alone; rows are BED or SJ.out.tab, which
+        have no attributes.
     """
 
     chains: list[IntronChain]
@@ -67,9 +67,13 @@ class IntronFile(NamedTuple):
 
 
 def has_genes(path: PathLike) -> bool:
-    """Return whether a file is GFF3 or GTF of genes, by its first row."""
-    row = next(read_rows(path), None)
-    return row is not None and is_gff(row.fields) and not is_hint(row.fields)
+    """Return whether a file is GFF3 or GTF of genes, by its first row that is no intron."""
+    for row in read_rows(path):
+        if not is_gff(row.fields) or is_hint(row.fields):
+            return False
+        if not is_intron(row.fields):
+            return True
+    return False
 
 
 def read_intron_chains(path: PathLike) -> IntronFile:

@@ -80,9 +80,13 @@ def is_hint(fields: Sequence[str]) -> bool:
 
     ProtHint writes ``al_score=``, its scripts introns of which the last column says nothing.
     """
-    is_intron = fields[2].lower() == "intron"
     attributes = fields[8].strip()
-    return not _OF_GENE.search(attributes) and (is_intron or bool(_HINT.search(attributes)))
+    return not _OF_GENE.search(attributes) and (is_intron(fields) or bool(_HINT.search(attributes)))
+
+
+def is_intron(fields: Sequence[str]) -> bool:
+    """Return whether a row of GFF is an intron."""
+    return fields[2].lower() == "intron"
 
 
 def read_junctions(path: PathLike) -> list[Junction]:
@@ -90,8 +94,8 @@ def read_junctions(path: PathLike) -> list[Junction]:
 
     ========  ======================================================================================
     9         ``SJ.out.tab`` of STAR 2: the reads are those that map uniquely (column 7); or GFF of
-              intron hints, as AUGUSTUS, BRAKER, ProtHint and GeneMark take them: the reads are
-              ``mult=``, or else column 6
+              introns, such as hints as AUGUSTUS, BRAKER, ProtHint and GeneMark take them: the
+              reads are ``mult=``, or else column 6 if it is whole
     12, more  BED12. If every row has two blocks, a row is a junction between them, and its score is
               the number of reads (regtools, TopHat, portcullis); otherwise a row is one spliced
               alignment (``paftools.js splice2bed``), which counts as one read
@@ -178,7 +182,10 @@ class _Rows:
             self.n_rows += 1
             self.n_columns = _check_columns(row, self.n_columns)
             if self.n_columns == _STAR:
-                self.is_hints = self.is_hints or (self.n_rows == 1 and is_hint(row.fields))
+                if self.n_rows == 1:
+                    self.is_hints = is_gff(row.fields) and (
+                        is_hint(row.fields) or is_intron(row.fields)
+                    )
                 yield row, *(_of_hint(row) if self.is_hints else _of_star(row))
             else:
                 yield row, *_of_bed(row, self.scores)
@@ -303,7 +310,7 @@ def _of_hint(row: Row) -> tuple[list[Intron], int]:
 
     Hints of other kinds, such as those of exons, have none.
     """
-    if row.fields[2].lower() != "intron":
+    if not is_intron(row.fields):
         return [], 0
     start = row.integer(3) - 1
     end = row.integer(4)

@@ -197,7 +197,9 @@ def test_transcripts_of_gtf_without_rows_of_their_own(case, contig, chains, tmp_
     ]
 
 
-@pytest.mark.parametrize("name", ["x.bed", "x12.bed", "SJ.out.tab", "x.hints", "x.bed.gz"])
+@pytest.mark.parametrize(
+    "name", ["x.bed", "x12.bed", "SJ.out.tab", "x.hints", "x.bed.gz", "x.gff3"]
+)
 def test_rows_of_introns_are_filtered(case, contig, chains, finder, tmp_path, seqmtl, name):
     true = sorted({(*intron, own.strand) for own in chains for intron in own.introns})
     text = contig.codes.tobytes()
@@ -213,6 +215,7 @@ def test_rows_of_introns_are_filtered(case, contig, chains, finder, tmp_path, se
             "x12.bed": ("chr1", start - 9, end + 9, f"j{k}", reads, strand, *blocks),
             "SJ.out.tab": ("chr1", start + 1, end, 1 + (strand == "-"), 1, 0, reads, 0, 30),
             "x.hints": (*hint, f"mult={reads};pri=4;src=E"),
+            "x.gff3": (*hint[:5], reads, *hint[6:], f"ID=i{k}"),
         }[name.removesuffix(".gz")]
         rows.append("\t".join(map(str, columns)))
     content = "\n".join(rows) + "\n"
@@ -233,7 +236,7 @@ def test_rows_of_introns_are_filtered(case, contig, chains, finder, tmp_path, se
         if p_of[key] == "." or float(p_of[key]) >= 0.1
     ]
     assert len(true) // 2 < len(passing) <= len(true)
-    if name == "x.hints":
+    if name in ("x.hints", "x.gff3"):
         assert [line.rpartition(";intron_probability=")[0] for line in written] == passing
     else:
         assert written == passing
