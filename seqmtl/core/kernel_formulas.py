@@ -106,24 +106,13 @@ def smooth(D: Array, sigma: Array) -> Array:
     return np.exp(-D / sigma[:, None, None])
 
 
-def shared_path(shared: Array, base: float) -> Array:
-    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)).
+def shared_path(below: Array, lengths: Array, base: float) -> KernelStack:
+    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)) of the leaves of a tree.
 
-    `shared` is the length from the root of a tree to the last common ancestor of two leaves, and
-    height its diagonal: the correlation of traits that drift along the branches, plus a part that
-    all have in common.
-    """
-    height = np.sqrt(np.diagonal(shared))
-    K = base + (1.0 - base) * shared / np.outer(height, height)
-    np.fill_diagonal(K, 1.0)
-    return K
-
-
-def branches(below: Array, lengths: Array, base: float) -> KernelStack:
-    """Return K of :func:`shared_path` as a sum over the branches of the tree.
-
-    K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is 1 / sqrt(height of t) for the leaves
-    t below branch j, of length l_j, and 0 for others.
+    `shared` is the length from the root to the last common ancestor of two leaves, and height that
+    to a leaf: the correlation of traits that drift along the branches, plus a part that all have in
+    common. As a sum over branches, K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is
+    1 / sqrt(height of t) for the leaves t below branch j, of length l_j, and 0 for others.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 from seqmtl._names import match_names
 from seqmtl.core import kernel_formulas
-from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import read_text
 from seqmtl.files.write import write_lines
@@ -614,17 +614,15 @@ class TaskKernel:
         """
         check_number("base", base, min_val=0, max_val=1)
         tree, tasks, order = prune_to(tree, names)
-        shared = tree.shared()[np.ix_(order, order)]
-        if not (np.diagonal(shared) > 0).all():
-            name = tasks[int(np.argmin(np.diagonal(shared)))]
+        below, lengths = tree.membership()[:, order].astype(np.float64), tree.filled_lengths()
+        heights = lengths @ below
+        if not (heights > 0).all():
+            name = tasks[int(np.argmin(heights))]
             raise InputFormatError(
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        K: Any = kernel_formulas.shared_path(shared, base)
-        if len(tasks) > MAX_SINGLE_GROUP:
-            below = tree.membership()[:, order].astype(np.float64)
-            K = kernel_formulas.branches(below, tree.filled_lengths(), base)
+        K = kernel_formulas.shared_path(below, lengths, base)
         return cls(tasks, K, f"tree({tree.source})")
 
 

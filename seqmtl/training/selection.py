@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from seqmtl._surroundings import usual_floats
 from seqmtl.core.dcd import WarmStart
-from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
+from seqmtl.core.kernel_stack import MAX_TASKS_AS_MATRIX, KernelStack
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
@@ -326,7 +326,7 @@ class _Selector:
         self._sample, self._space, self._likelihoods = sample, space, likelihoods
         self._T = len(examples.names)
         stacks = [relation.stack for relation in space.relations.values()]
-        self._has_nodes = self._T > MAX_SINGLE_GROUP and all(K.nodes is not None for K in stacks)
+        self._has_nodes = self._T > MAX_TASKS_AS_MATRIX and all(K.nodes is not None for K in stacks)
         self._few_labels = _find_few(examples, settings)
         self._is_regression = settings.kind == "regression"
         counts = [len(space.sharings()), len(space.costs)]

@@ -64,7 +64,7 @@ def _expected(train, test, C, loss):
     return found
 
 
-@pytest.mark.parametrize(("loss", "C"), zip(LOSSES, (0.3, 3.0, 0.3), strict=False))
+@pytest.mark.parametrize(("loss", "C"), [*zip(LOSSES, (0.3, 3.0, 0.3), strict=True)])
 def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-9)
     examples = _examples(30)
