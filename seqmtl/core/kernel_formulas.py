@@ -107,7 +107,7 @@ def smooth(D: Array, sigma: Array) -> Array:
 
 
 def shared_path(below: Array, lengths: Array, base: float) -> KernelStack:
-    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)) of the leaves of a tree.
+    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)) of leaves of a tree.
 
     `shared` is the length from the root to the last common ancestor of two leaves, and height that
     to a leaf: the correlation of traits that drift along the branches, plus a part that all have in

@@ -42,8 +42,9 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of a training example with f < 1. With smaller C more examples contribute, in the
-        limit all equally: f is then proportional to the mean similarity to them. With the
-        default string features, which have norm 1, C >= 1 leaves no training example below 1.
+        limit all equally: f is then proportional to the mean similarity to them. The default
+        string features have squared norms of about 1; with C clearly above 1, no training
+        example is then below 1.
     norm : float, optional
         p of the p-norm on kernel weights, which are then learnt; see :class:`MultiTaskSVR`.
     contamination : float, default=0.1
