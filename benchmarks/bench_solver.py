@@ -31,7 +31,7 @@ import numpy as np
 from _common import Options, simulate_windows, write_result
 from numpy.typing import NDArray
 
-from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
+from seqmtl import TaskKernel, WeightedDegree, Windows, core, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.core.dcd import Descent, Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
@@ -39,7 +39,7 @@ from seqmtl.core.problem import Problem
 from seqmtl.core.rows import rows_per_block
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve_examples
+from seqmtl.training.solver import problem_of
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases
@@ -124,7 +124,8 @@ class Task:
         started = time.process_time()
         rows = self.features.bind(self.windows)
         examples = Examples(self.windows, self.y, self.tasks, self.windows.task_names)
-        solution = solve_examples(rows, examples, self.K, Settings(tol=tol, dtype=dtype))
+        settings = Settings(tol=tol, dtype=dtype)
+        solution = core.solve(problem_of(rows, examples, self.K, settings), **settings.limits)
         return time.process_time() - started, solution
 
 

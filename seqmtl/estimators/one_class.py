@@ -12,13 +12,12 @@ from sklearn.base import OutlierMixin
 from seqmtl._checks import is_number
 from seqmtl.estimators._base import (
     LinearEstimator,
-    features_for,
     score_examples,
     store_fit,
     task_names,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X, gather_examples, plain_examples
+from seqmtl.estimators._examples import check_X, feature_map, gather_examples, plain_examples
 from seqmtl.training.fit import fit
 
 
@@ -144,7 +143,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         X = check_X(self, X, reset=True)
         examples = gather_examples(X, np.ones(X.shape[0]), tasks, None)
         settings = training_settings(self, X, kind="novelty", norm=self.norm, fit_intercept=False)
-        features = features_for(self.features, X)
+        features = feature_map(self.features)
         model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         scores = self.model_.decision_function(X, [examples.names[t] for t in examples.ids])

@@ -19,7 +19,6 @@ from seqmtl.kernels import RBF, BaseKernel, Linear, Polynomial
 from seqmtl.relations.graphs import components
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.task_kernels import (
-    distinct_kernels,
     resolve_kernel,
     resolve_kernels,
     used_kernels,
@@ -236,8 +235,7 @@ class KernelMKLClassifier(KernelClassifier):
 
     def _problem(self, examples: Examples) -> KernelProblem:
         T = len(examples.names)
-        resolved = resolve_kernels(self.task_kernel, examples.names)
-        self.task_kernel_ = distinct_kernels(resolved, T)
+        self.task_kernel_ = resolve_kernels(self.task_kernel, examples.names, self.norm)
         used = used_kernels(self.task_kernel_, T)
         examples = with_signs(examples, self.classes_)
         return KernelProblem.of(
