@@ -40,18 +40,19 @@ def graph(A: Array, a: Array) -> Array:
     return K
 
 
-def graph_without_norm(A: Array, component: NDArray[np.int64]) -> Array:
+def components(A: Array) -> NDArray[np.int64]:
+    """Return the connected component of every task, numbered from 0, shape (T,)."""
+    from scipy.sparse.csgraph import connected_components
+
+    return np.asarray(connected_components(A != 0.0, directed=False)[1], dtype=np.int64)
+
+
+def graph_without_norm(A: Array) -> Array:
     """Return the pseudo-inverse of L, which is K for a = 0 (2015, eq. 19).
 
-    It is orthogonal to the constant vector of each component.
-
-    Parameters
-    ----------
-    A : ndarray of float64, shape (T, T)
-        Adjacency matrix.
-    component : ndarray of int64, shape (T,)
-        Number of the connected component of every task.
+    It is orthogonal to the constant vector of each component of the adjacency matrix A.
     """
+    component = components(A)
     P = (component[:, None] == component) / np.bincount(component)[component]  # on the null space
     # L and P have the same eigenvectors, so that pinv(L) = (L + P)^-1 - P. As P 1 = 1, the
     # Laplacian of A - P is L + P - I, to which `graph` adds I

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.core.kernel_formulas import components
 from seqmtl.estimators._examples import with_signs
 from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
 from seqmtl.kernel_mkl.descent import KernelSolution, descend
@@ -16,7 +17,6 @@ from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared, WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, Linear, Polynomial
-from seqmtl.relations.graphs import components
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.task_kernels import (
     resolve_kernel,

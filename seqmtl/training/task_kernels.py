@@ -12,8 +12,6 @@ from seqmtl._names import match_names
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.mkl import KernelSet
 from seqmtl.features._base import FeatureDefinition
-from seqmtl.files import catalogue
-from seqmtl.files.streams import read_text
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.kinds import PLAIN
 
@@ -62,6 +60,9 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
 
 def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
     """Return the task kernel of a shipped tree, or of the file of a tree or a table."""
+    from seqmtl.files import catalogue
+    from seqmtl.files.streams import read_text
+
     shipped = catalogue.names()
     if not os.path.exists(source):
         if source in shipped:
