@@ -83,7 +83,7 @@ class Annotate(_options.Threads):
             check_new(base, task.name, task.like, self.tree, self.consensus)
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals)
+        sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals, has_introns=True)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
         is_new = not os.path.exists(self.output)
         make_folder(self.output)
@@ -107,10 +107,11 @@ class Annotate(_options.Threads):
         UsageError
             If it is an organism of the model, and options of new ones are given.
         """
+        from seqmtl.adaptation.relatives import AUTO, name_organism
         from seqmtl.linear_model.base import is_known
 
         if self.organism is None:
-            name = _options.name_of_file(self.genome, base.tasks)
+            name = name_organism(base.tasks, None, AUTO, self.genome)
             logger.info("the organism is called %s, after the file; see --organism", name)
             return _Task(name, self.like)
         if not is_known(self.organism, base.tasks):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import IO, Any, NamedTuple
 
-from seqmtl._checks import check_choice
+from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, prefetch, run_all
 from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
-from seqmtl.io.genome import ContigPiece
+from seqmtl.io.genome import ContigPiece, read_contigs
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
-from seqmtl.scanning.filters import BlockCounts, ScanSummary
+from seqmtl.scanning.filters import BlockCounts, ScanSummary, SiteFilters
+from seqmtl.scanning.predictor import Predictor
 from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
-from seqmtl.scanning.writers.formats import FORMATS, guess_format, make_writers
+from seqmtl.scanning.writers.formats import Format, format_of, make_writers
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +29,55 @@ class BlockResult(NamedTuple):
     texts: list[Any]
     counts: BlockCounts
     n_bases: int
+
+
+def scan_genome(
+    predictor: Predictor,
+    genome: str,
+    output: str,
+    file_format: Format,
+    *,
+    filters: SiteFilters,
+    introns: float | None = None,
+    lengths: Mapping[str, int] | None = None,
+) -> ScanSummary:
+    """Scan a genome for the sites of an organism, and write them.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        That of the organism.
+    genome : str
+        FASTA file, or ``-``.
+    output : str
+        See :func:`write_scan`.
+    file_format : Format
+        The format.
+    filters : SiteFilters
+        Which sites to report.
+    introns : float, optional
+        Minimum probability of introns, if they are written.
+    lengths : mapping of str to int, optional
+        Lengths of all contigs.
+    """
+    finder = predictor.finder(file_format, filters=filters, introns=introns)
+    value = "probability" if predictor.is_calibrated else "score"
+    has_scores_alone = file_format.is_track and value == "score"
+    if not has_scores_alone or filters.min_probability is not None:
+        predictor.warn_if_uncalibrated()
+    progress = ScanProgress(os.path.getsize(genome) if os.path.isfile(genome) else None)
+    contigs = read_contigs(genome, only=filters.scanned, on_read=progress.read)
+    try:
+        return write_scan(
+            output,
+            progress.contigs(contigs),
+            finder,
+            file_format=file_format.name,
+            track=TrackOptions(value, lengths),
+            progress=progress,
+        )
+    finally:
+        progress.close()
 
 
 def write_scan(
@@ -78,9 +129,7 @@ def write_scan(
     ValueError
         If the format is unknown.
     """
-    if file_format is not None:
-        check_choice("file_format", file_format, FORMATS)
-    chosen = guess_format(output) if file_format is None else FORMATS[file_format]
+    chosen = format_of(file_format, output)
     writers = make_writers(output, chosen, finder, track or TrackOptions())
     summary = ScanSummary()
     work = partial(_scan_block, finder=finder, writers=writers)
