@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.scanning.scan import OnBlock
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -97,8 +98,10 @@ class Scan(_options.Relatives, _options.Threads):
 
         return self.scan(load_site_model(self.model))
 
-    def scan(self, model: MultiTaskModel | PairedModel) -> list[Document]:
-        """Scan with a model that is loaded already; see :meth:`run`."""
+    def scan(
+        self, model: MultiTaskModel | PairedModel, on_block: OnBlock | None = None
+    ) -> list[Document]:
+        """Scan with a model that is loaded already; see :meth:`run` and `write_scan`."""
         from seqmtl.files.write import check_outputs
         from seqmtl.scanning.writers.formats import format_of, output_paths
 
@@ -127,7 +130,9 @@ class Scan(_options.Relatives, _options.Threads):
         lengths = self._lengths(file_format)
         filters = request._filters(file_format, lengths or {})
         scans = [
-            request._scan(predictor, output, file_format, files[predictor], filters, lengths)
+            request._scan(
+                predictor, output, file_format, files[predictor], filters, lengths, on_block
+            )
             for predictor, output in outputs.items()
         ]
         if self.json:
@@ -203,6 +208,7 @@ class Scan(_options.Relatives, _options.Threads):
         files: list[str],
         filters: SiteFilters,
         lengths: dict[str, int] | None,
+        on_block: OnBlock | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         from seqmtl.scanning.scan import scan_genome
@@ -216,6 +222,7 @@ class Scan(_options.Relatives, _options.Threads):
             filters=filters,
             introns=self.min_probability if file_format.has_introns else None,
             lengths=lengths,
+            on_block=on_block,
         )
         seconds = time.perf_counter() - started
         entry = {

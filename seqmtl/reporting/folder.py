@@ -24,7 +24,13 @@ from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.loading import load_site_model
 from seqmtl.relations import Tree
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
-from seqmtl.reporting.introns import PredictedIntrons, annotated_introns, intron_rows, read_introns
+from seqmtl.reporting.introns import (
+    PredictedIntrons,
+    annotated_introns,
+    by_intron,
+    intron_rows,
+    read_calls,
+)
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
@@ -158,7 +164,7 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, compared with an annotation."""
     introns_path = os.path.join(os.path.dirname(path), _INTRONS)
-    predicted = read_introns(introns_path)
+    predicted = by_intron(read_calls(introns_path))
     organism, genome = document["organism"], document.get("genome")
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:

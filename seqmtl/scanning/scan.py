@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, prefetch, run_all
@@ -15,20 +15,17 @@ from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece, read_contigs
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
-from seqmtl.scanning.filters import BlockCounts, ScanSummary, SiteFilters
+from seqmtl.scanning.filters import ScanSummary, SiteFilters
+from seqmtl.scanning.finder import BlockSites
 from seqmtl.scanning.predictor import Predictor
-from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
+from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
 from seqmtl.scanning.writers.formats import Format, format_of, make_writers
 
 _log = logging.getLogger(__name__)
 
 
-class BlockResult(NamedTuple):
-    """A scored block, formatted for every writer, with its counts."""
-
-    texts: list[Any]
-    counts: BlockCounts
-    n_bases: int
+#: Called with every block and its sites by signal, in the order of the genome.
+OnBlock = Callable[[Block, SitesBySignal], None]
 
 
 def scan_genome(
@@ -40,6 +37,7 @@ def scan_genome(
     filters: SiteFilters,
     introns: float | None = None,
     lengths: Mapping[str, int] | None = None,
+    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome for the sites of an organism, and write them.
 
@@ -59,6 +57,8 @@ def scan_genome(
         Minimum probability of introns, if they are written.
     lengths : mapping of str to int, optional
         Lengths of all contigs.
+    on_block : callable, optional
+        See :func:`write_scan`.
     """
     finder = predictor.finder(file_format, filters=filters, introns=introns)
     value = "probability" if predictor.is_calibrated else "score"
@@ -75,6 +75,7 @@ def scan_genome(
             file_format=file_format.name,
             track=TrackOptions(value, lengths),
             progress=progress,
+            on_block=on_block,
         )
     finally:
         progress.close()
@@ -88,6 +89,7 @@ def write_scan(
     file_format: str | None = None,
     track: TrackOptions | None = None,
     progress: Callable[[int], None] | None = None,
+    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -117,6 +119,8 @@ def write_scan(
         Options of the files.
     progress : callable, optional
         Called with the number of bases scanned.
+    on_block : callable, optional
+        Called with every block and its sites by signal, in the order of the genome.
 
     Returns
     -------
@@ -141,11 +145,13 @@ def write_scan(
             writer.begin(files[writer.path])
             stack.callback(writer.close)
         n_scanned = 0
-        for result in in_order(work, cut_blocks(prefetch(contigs), finder, summary)):
-            for writer, text in zip(writers, result.texts, strict=True):
+        for block, found, texts in in_order(work, cut_blocks(prefetch(contigs), finder, summary)):
+            for writer, text in zip(writers, texts, strict=True):
                 writer.write(text, files[writer.path])
-            summary.add(result.counts)
-            n_scanned += result.n_bases
+            if on_block is not None:
+                on_block(block, found.sites_by_signal)
+            summary.add(found.counts)
+            n_scanned += block.n_bases
             if progress is not None:
                 progress(n_scanned)
         run_all(partial(_finish, writers=writers, files=files), list(files))
@@ -159,11 +165,12 @@ def write_scan(
     return summary
 
 
-def _scan_block(block: Block, finder: Finder, writers: Sequence[SiteWriter]) -> BlockResult:
-    """Score and format one block; runs in a worker thread."""
-    sites_by_signal, counts = finder.find(*block)
-    texts = [writer.format(block, sites_by_signal) for writer in writers]
-    return BlockResult(texts, counts, block.n_bases)
+def _scan_block(
+    block: Block, finder: Finder, writers: Sequence[SiteWriter]
+) -> tuple[Block, BlockSites, list[Any]]:
+    """Score and format one block for every writer; runs in a worker thread."""
+    found = finder.find(*block)
+    return block, found, [writer.format(block, found.sites_by_signal) for writer in writers]
 
 
 def _finish(path: str, writers: Sequence[SiteWriter], files: Mapping[str, IO[bytes]]) -> None:
