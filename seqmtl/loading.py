@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from numpy.typing import NDArray
-
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import ModelFileError
 from seqmtl.linear_model.base import Model, read_model_file
 
 if TYPE_CHECKING:
@@ -41,13 +39,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     >>> load("starter:splice").layer_of("c_elegans").shortest
     40
     """
-    path = os.fspath(path)
-    description, arrays = read_model_file(path)
-    if description["model"] == "kernels":
-        from seqmtl.kernel_mkl.kernel_model import KernelModel
-
-        return KernelModel.rebuild(path, description, arrays)
-    return _site_model(path, description, arrays)
+    return _load(path)
 
 
 def load_site_model(path: str | os.PathLike[str]) -> MultiTaskModel | PairedModel:
@@ -56,37 +48,32 @@ def load_site_model(path: str | os.PathLike[str]) -> MultiTaskModel | PairedMode
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model, or of another structure or format version.
+        If the file is damaged, not a model, of another structure or format version, or a model
+        of numbers.
     """
+    return cast("MultiTaskModel | PairedModel", _load(path, "weights", "pairs"))
+
+
+def load_window_model(path: str | os.PathLike[str]) -> MultiTaskModel:
+    """Read a model that scores windows; see :func:`load_site_model`."""
+    return cast("MultiTaskModel", _load(path, "weights"))
+
+
+def _load(path: str | os.PathLike[str], *structures: str) -> Model:
+    """Read a model of any structure, or of sites, of some structures."""
+    from seqmtl.linear_model.model import MultiTaskModel
+
     path = os.fspath(path)
-    return _site_model(path, *read_model_file(path, ("weights", "pairs")))
+    description, arrays = read_model_file(path, structures)
+    if description["model"] == "kernels":
+        from seqmtl.kernel_mkl.kernel_model import KernelModel
 
-
-def _site_model(
-    path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
-) -> MultiTaskModel | PairedModel:
+        return KernelModel.rebuild(path, description, arrays)
     if description["model"] == "pairs":
         from seqmtl.splicing.model import PairedModel
 
         return PairedModel.rebuild(path, description, arrays)
-    from seqmtl.linear_model.model import MultiTaskModel
-
-    return MultiTaskModel.rebuild(path, description, arrays)
-
-
-def window_model(model: Model, path: str) -> MultiTaskModel:
-    """Return a model that scores windows.
-
-    Raises
-    ------
-    SeqmtlError
-        If it scores pairs of sites, or numbers.
-    """
-    from seqmtl.linear_model.model import MultiTaskModel
-    from seqmtl.splicing.model import NOT_WINDOWS
-
-    if not isinstance(model, MultiTaskModel):
-        raise SeqmtlError(NOT_WINDOWS)
-    if model.inputs == "numbers":
-        raise InputFormatError("is a model of numbers; use it in Python", path)
+    model = MultiTaskModel.rebuild(path, description, arrays)
+    if structures and model.inputs == "numbers":
+        raise ModelFileError("is a model of numbers; use it in Python", path)
     return model

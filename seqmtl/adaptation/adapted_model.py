@@ -104,7 +104,7 @@ def adapt(
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
     model.check_examples(data)
-    if model.can_scan:
+    if model.inputs == "windows":
         model.site.check_consensus(data, y, or_nowhere=True)
         model.site.warn_missing_consensus(data)
     examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,))

@@ -33,6 +33,7 @@ from seqmtl._messages import messages_from
 from seqmtl._names import NameIndex, is_typo, simplify
 from seqmtl.exceptions import UnknownTaskError, UsageError
 from seqmtl.files import catalogue
+from seqmtl.linear_model.base import is_known
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.clades import TaxonLeaves, readings, shipped_clades
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
@@ -100,6 +101,42 @@ def years(*distances: float) -> str:
     return f"{' to '.join(dict.fromkeys(ends))} million years"
 
 
+def name_organism(
+    tasks: Sequence[str], organism: str | None, like: str | None = None, file: str | None = None
+) -> str:
+    """Return the organism to score: one of a model, or a new one with a relative.
+
+    Parameters
+    ----------
+    tasks : sequence of str
+        Organisms of the model.
+    organism : str, optional
+        Its name. Default: without `like` the only task; else `like`, unless that is auto or a task:
+        then the name of the file, with an ending if a task has it.
+    like : str, optional
+        The relative of a new organism.
+    file : str, optional
+        Genome of a new organism.
+
+    Raises
+    ------
+    UsageError
+        If the model has several organisms, and none is named.
+    """
+    if organism is not None:
+        return organism
+    if like is None:
+        if len(tasks) > 1:
+            names = ", ".join(tasks)
+            raise UsageError(f"must be one of {names}, the organisms of the model", "organism")
+        return tasks[0]
+    if like != AUTO and not is_known(like, tasks):
+        return like
+    name = os.path.basename(file or "").partition(".")[0]
+    name = "new_organism" if name in ("", "-") else name
+    return f"{name}_genome" if is_known(name, tasks) else name
+
+
 def weights_of_relatives(
     kernel: TaskKernel,
     tasks: Sequence[str],
@@ -124,7 +161,7 @@ def weights_of_relatives(
         The new organism.
     like : str, optional
         A task, an organism or clade of the tree, or a taxon or common name of the shipped table of
-        clades, whose weights it takes. Default: its name.
+        clades, whose weights it takes. Default, or auto: its name.
     tree : Tree, str or path-like, optional
         See :func:`seqmtl.relations.trees.read_tree`; or the folder of an NCBI taxonomy dump,
         which must have all tasks. Default: the task kernel; for a `like` that
@@ -138,7 +175,13 @@ def weights_of_relatives(
         If the tree cannot be read.
     UnknownTaskError
         If it lacks the organism, or all tasks; the message lists near matches.
+    UsageError
+        If there is a tree with auto.
     """
+    if like == AUTO:
+        if tree is not None:
+            raise UsageError(f"--like {AUTO} uses no tree; leave --tree out, or name a relative")
+        like = None
     target, T = like or name, len(tasks)
     matches = _find(NameIndex(tasks), target) if like else []
     if len(matches) == 1:
@@ -355,16 +398,3 @@ def extend(
     return TaskKernel(
         names, np.insert(matrices, at, column, axis=2), kernel.source, labels=kernel.labels
     )
-
-
-def relative_named(like: str | None, tree: object) -> str | None:
-    """Return the relative of an organism, None for auto.
-
-    Raises
-    ------
-    UsageError
-        If a tree is given that is not used.
-    """
-    if like == AUTO and tree is not None:
-        raise UsageError(f"--like {AUTO} uses no tree; leave --tree out, or name a relative")
-    return None if like == AUTO else like

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from seqmtl.commands import _kinds
 from seqmtl.commands._request import Field, Request, option, options_of, required
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.relations.build import KernelRequest
     from seqmtl.sequences import Windows
-    from seqmtl.splicing.model import PairedModel
     from seqmtl.training.example_source import ExampleSource
     from seqmtl.training.genome_sites import GenomeSites
 
@@ -340,8 +338,7 @@ class Relatives(Request):
     """The options that score an organism without training data."""
 
     like: str | None = option(
-        "relative of a new organism: species, genus, clade or NCBI taxid, or auto (with a model of "
-        "seqmtl pair only in scan)",
+        "relative of a new organism: species, genus, clade or NCBI taxid, or auto",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -350,64 +347,46 @@ class Relatives(Request):
     )
     organism: str | None = None
 
+    def check(self) -> None:
+        """Refuse a tree without a relative, and a relative of several organisms."""
+        super().check()
+        if self.like is None and self.tree is not None:
+            raise UsageError("--tree needs --like; give --like NAME, or leave --tree out")
+        if self.like is not None and self.organism == "all":
+            raise UsageError(
+                "--like places one organism; name it with --organism, or leave that out"
+            )
 
-#: A request that has ``--like``.
+
+#: A request that has ``--like``, and a model.
 WithLike = TypeVar("WithLike", bound=Relatives)
+M = TypeVar("M", bound="Model")
 
 
-def name_of_file(path: str, tasks: Sequence[str]) -> str:
-    """Return the name of a new organism by its file, with an ending if a task has that name."""
-    from seqmtl.linear_model.base import is_known
-
-    name = os.path.basename(path).partition(".")[0]
-    name = "new_organism" if name in ("", "-") else name
-    return f"{name}_genome" if is_known(name, tasks) else name
-
-
-def with_organism_of_like(
-    model: MultiTaskModel | PairedModel, request: WithLike, file: str, *, has_genome: bool = False
-) -> tuple[MultiTaskModel | PairedModel, WithLike]:
+def with_organism_of_like(model: M, request: WithLike, file: str) -> tuple[M, WithLike]:
     """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is a new organism, called by ``--organism``, or else by the name of ``--like``, unless that
-    is auto or an organism of the model: then by the file. The model is returned as it is, if
-    the request `has_genome`: its predictor adds the organism.
+    is auto or an organism of the model: then by the file.
 
     Raises
     ------
     SeqmtlError
-        If it cannot be added to the model, or `--organism` is all.
+        If it cannot be added to the model.
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
-    from seqmtl.adaptation import adapt
-    from seqmtl.adaptation.relatives import AUTO, relative_named
+    from seqmtl.adaptation.relatives import name_organism
     from seqmtl.io.dataset import is_dataset
-    from seqmtl.linear_model.base import is_known
-    from seqmtl.splicing.model import PairedModel
 
-    like, organism = request.like, request.organism
+    like = request.like
     if like is None:
-        if request.tree is not None:
-            raise UsageError("--tree needs --like; give --like NAME, or leave --tree out")
         return model, request
-    if isinstance(model, PairedModel) and not has_genome:
-        raise UsageError(
-            "--like with a model of seqmtl pair is for seqmtl scan and adapt, which read the "
-            "genome; add the organism with seqmtl adapt, and leave --like out"
-        )
-    if organism == "all" and "all" not in model.tasks:
-        raise UsageError("--like places one organism; name it with --organism, or leave that out")
-    if organism is None:
-        is_name = like != AUTO and not is_known(like, model.tasks)
-        if not is_name and is_dataset(file):
-            raise UsageError(f"--like {like} needs the organism of {file}; name it with --organism")
-        organism = like if is_name else name_of_file(file, model.tasks)
-    request = replace(request, organism=organism)
-    if has_genome or isinstance(model, PairedModel):
-        return model, request
-    relative = relative_named(like, request.tree)
-    return adapt(model, organism, like=relative, tree=request.tree), request
+    organism = name_organism(model.tasks, request.organism, like, file)
+    if request.organism is None and organism != like and is_dataset(file):
+        raise UsageError(f"--like {like} needs the organism of {file}; name it with --organism")
+    predictor = model.predictor(organism, like=like, tree=request.tree)
+    return cast("M", predictor.model), replace(request, organism=organism)
 
 
 #: An option of the relation between the organisms.

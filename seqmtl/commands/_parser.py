@@ -159,16 +159,16 @@ def usage_message(
     values: Mapping[str, object],
     arguments: Sequence[str],
 ) -> str | None:
-    """Return the message if an option that was given is at fault, None if it is about data."""
+    """Return the message if an option is at fault, None if it is about data."""
     if not isinstance(error, SeqmtlError):
         return None
     for each in options:
-        if each.name not in values:
-            continue
         name = as_typed(each.names, arguments)
-        if isinstance(error, UnknownTaskError) and _names_in(values[each.name], error.names):
+        is_given = each.name in values
+        names = error.names if is_given and isinstance(error, UnknownTaskError) else ()
+        if _names_in(values.get(each.name), names):
             return f"{name}: {error.args[0]}"
-        if each.name == error.option:
+        if each.name == error.option and (is_given or isinstance(error, UsageError)):
             is_of_file = isinstance(error, InputFormatError) and error.path is not None
             location = f"{error.path}: " if is_of_file else ""
             return f"{location}{name} {error.args[0]}"

@@ -6,12 +6,12 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
-from seqmtl.exceptions import InputFormatError, UsageError, errors_about
+from seqmtl.exceptions import UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -71,45 +71,59 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             The model with the organism.
         """
         from seqmtl.loading import load_site_model
-        from seqmtl.splicing.model import PairedModel
 
         inputs = [*self.files, self.tree, self.introns]
         check_outputs(inputs, [self.output, self.json, self.plot], replaced=self.model)
-        model = load_site_model(self.model)
-        if isinstance(model, PairedModel):
-            return self._of_pairs(model)
-        self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
-        with errors_about(self.source.name or None):
-            return self._of_windows(model)
-
-    def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
-        name, windows, started = self.organism, None, time.perf_counter()
-        if self.data or self.genome or self.sites:
-            windows = self._read(model)
-        from seqmtl import adaptation
-        from seqmtl.adaptation.relatives import relative_named
-
-        adapted = adaptation.adapt(
-            model,
-            name,
-            windows,
-            like=relative_named(self._relative(model), self.tree),
-            tree=self.tree,
-            prevalence=None if windows is None else self._prevalence(),
-        )
-        if windows is not None:
-            before = adapted.training.get("sources", [])
-            files = self.source.paths if self.data else [path for _, path in self.genome]
-            adapted.training["sources"] = [*before, *files]
-        adapted.save(self.output)
-        if windows is None:
-            logger.info("%s: %s has no labels; it is scored from its relatives", self.output, name)
+        started, model = time.perf_counter(), load_site_model(self.model)
+        adapted: MultiTaskModel | PairedModel
+        if model.learns_from_genome:
+            adapted, facts, message = self._to_genome(cast("PairedModel", model))
         else:
-            name = adapted.match(name)
-            self._log(adapted.training, name, time.perf_counter() - started)
-        entry = adapted.training.get("adapted", {}).get(name, {})
-        write_json(self.json, {"schema_version": 1, "organism": name, **entry})
+            adapted, facts, message = self._to_windows(cast("MultiTaskModel", model))
+        adapted.save(self.output)
+        write_json(self.json, {"schema_version": 1, "organism": self.organism, **facts})
+        if self.plot:
+            from seqmtl._style import save_figure
+            from seqmtl.reporting.figures import draw_rounds
+
+            save_figure(draw_rounds(facts["rounds"]), self.plot)
+        seconds = time.perf_counter() - started
+        logger.info("%s: %s, %s; %.1f s", self.output, self.organism, message, seconds)
         return adapted
+
+    def _to_windows(self, model: MultiTaskModel) -> tuple[MultiTaskModel, Document, str]:
+        """Return the model with the organism, what its file says of it, and a summary."""
+        from seqmtl import adaptation
+
+        self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
+        windows = None
+        with errors_about(self.source.name or None):
+            if self.data or self.genome or self.sites:
+                windows = self._read(model)
+            adapted = adaptation.adapt(
+                model,
+                self.organism,
+                windows,
+                like=self._relative(model),
+                tree=self.tree,
+                prevalence=None if windows is None else self._prevalence(),
+            )
+        if windows is None:
+            return adapted, {}, "no labels; it is scored from its relatives"
+        before = adapted.training.get("sources", [])
+        files = self.source.paths if self.data else [path for _, path in self.genome]
+        adapted.training["sources"] = [*before, *files]
+        name = adapted.match(self.organism)
+        facts, counts = adapted.training["adapted"][name], adapted.training["tasks"][name]
+        first = max(facts["relatives"], key=lambda other: facts["relatives"][other])
+        trust = sum(float(x) * weight for x, weight in facts["trust"].items())
+        return (
+            adapted,
+            {"organism": name, **facts},
+            f"{counts['n']} windows with {counts['n_positive']} true sites; placed by "
+            f"{facts['source']}; {first} counts most ({facts['relatives'][first]:.2f}), trust "
+            f"{trust:.2f}",
+        )
 
     def _relative(self, model: MultiTaskModel) -> str | None:
         """Return the relative: by default the organism itself, if the shipped tree has it."""
@@ -126,27 +140,8 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             return self.organism
         return None
 
-    def _log(self, training: Document, name: str, seconds: float) -> None:
-        """Log the relatives of the organism, how much they are trusted, and the time."""
-        entry, counts = training["adapted"][name], training["tasks"][name]
-        first = max(entry["relatives"], key=lambda other: entry["relatives"][other])
-        trust = sum(float(x) * weight for x, weight in entry["trust"].items())
-        logger.info(
-            "%s: %s, %d windows with %d true sites; placed by %s; %s counts most (%.2f), trust "
-            "%.2f; %.1f s",
-            self.output,
-            name,
-            counts["n"],
-            counts["n_positive"],
-            entry["source"],
-            first,
-            entry["relatives"][first],
-            trust,
-            seconds,
-        )
-
-    def _of_pairs(self, model: PairedModel) -> PairedModel:
-        """Add an organism to a paired model by rounds of self-training on its genome.
+    def _to_genome(self, model: PairedModel) -> tuple[PairedModel, Document, str]:
+        """Add the organism to a paired model by rounds of self-training on its genome.
 
         Raises
         ------
@@ -171,33 +166,21 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             )
         ((of, genome),) = self.genome
         match_names([name], [of], "--genome")
-        started = time.perf_counter()
         like = self._relative(model.donor)
         check_new(model, name, like, self.tree, self.consensus)
         self_training = train_unlabelled(
             model, name, genome, like, self.tree, self.introns, self.consensus
         )
-        adapted = self_training.paired()
-        adapted.save(self.output)
+        adapted, first = self_training.paired(), int(self_training.weights.argmax())
         facts = adapted.training["unlabelled"][name]
         log_warnings(name, facts)
-        write_json(self.json, {"schema_version": 1, "organism": name, **facts})
-        if self.plot:
-            from seqmtl._style import save_figure
-            from seqmtl.reporting.figures import draw_rounds
-
-            save_figure(draw_rounds(facts["rounds"]), self.plot)
-        first = int(self_training.weights.argmax())
-        logger.info(
-            "%s: %s added, %d round(s) of self-training; %s has the largest weight (%.2f); %.1f s",
-            self.output,
-            name,
-            len(self_training.rounds) - 1,
-            model.donor.tasks[first],
-            self_training.weights[first],
-            time.perf_counter() - started,
+        n_rounds, weight = len(self_training.rounds) - 1, self_training.weights[first]
+        return (
+            adapted,
+            facts,
+            f"{n_rounds} round(s) of self-training; {model.donor.tasks[first]} has the largest "
+            f"weight ({weight:.2f})",
         )
-        return adapted
 
     def _read(self, model: MultiTaskModel) -> Windows:
         """Read the labelled windows of the organism, of the model's length.
@@ -205,7 +188,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         Raises
         ------
         SeqmtlError
-            If the model is not one of windows, or the data lack the organism.
+            If the data lack the organism.
         """
         import numpy as np
 
@@ -213,8 +196,6 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         from seqmtl.io.tables import is_table_of_windows
         from seqmtl.sequences.quality import window_warnings
 
-        if not model.can_scan:
-            raise InputFormatError("is a model of numbers; adapt it in Python", self.model)
         organism: str | None = self.organism
         if not self.source.dataset and any(map(is_table_of_windows, self.source.paths)):
             organism = None  # the column names it

@@ -16,6 +16,7 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, write_json
 
 if TYPE_CHECKING:
+    from seqmtl.reporting.introns import Calls
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -69,6 +70,7 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
+        from seqmtl.reporting.introns import Calls
         from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -83,7 +85,7 @@ class Annotate(_options.Threads):
             check_new(base, task.name, task.like, self.tree, self.consensus)
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
-        sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals)
+        sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals, has_introns=True)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
         is_new = not os.path.exists(self.output)
         make_folder(self.output)
@@ -93,7 +95,8 @@ class Annotate(_options.Threads):
             model = self._adapt(base, task)
             del base  # it is large
             name = model.match(task.name)
-            return self._summarise(name, model, self._scan(name, model))
+            calls = Calls()
+            return self._summarise(name, model, self._scan(name, model, calls), calls)
         finally:
             if is_new:
                 with suppress(OSError):  # it is not empty
@@ -107,10 +110,11 @@ class Annotate(_options.Threads):
         UsageError
             If it is an organism of the model, and options of new ones are given.
         """
+        from seqmtl.adaptation.relatives import AUTO, name_organism
         from seqmtl.linear_model.base import is_known
 
         if self.organism is None:
-            name = _options.name_of_file(self.genome, base.tasks)
+            name = name_organism(base.tasks, None, AUTO, self.genome)
             logger.info("the organism is called %s, after the file; see --organism", name)
             return _Task(name, self.like)
         if not is_known(self.organism, base.tasks):
@@ -168,8 +172,8 @@ class Annotate(_options.Threads):
         model.save(self._path(_ADAPTED))
         return model
 
-    def _scan(self, name: str, model: PairedModel) -> Document:
-        """Scan the genome; return the entry of the scan in its summary."""
+    def _scan(self, name: str, model: PairedModel, calls: Calls) -> Document:
+        """Scan the genome; return the entry of the scan in its summary, and add to the calls."""
         from seqmtl.commands.scan import Scan
 
         scan = Scan(
@@ -179,14 +183,14 @@ class Annotate(_options.Threads):
             output=self._path(_SITES),
             format="all",
         )
-        return scan.scan(model)[0]
+        return scan.scan(model, calls.add)[0]
 
-    def _summarise(self, name: str, model: PairedModel, scan: Document) -> Document:
+    def _summarise(self, name: str, model: PairedModel, scan: Document, calls: Calls) -> Document:
         """Write the summary and the page; return the summary."""
-        from seqmtl.commands.report import Report
-        from seqmtl.reporting.introns import intron_rows, read_introns
+        from seqmtl.reporting import FolderContents, write_page
+        from seqmtl.reporting.introns import PredictedIntrons, by_intron, intron_rows
 
-        rows = intron_rows(read_introns(self._path("sites.introns.gff3")))
+        rows = intron_rows(by_intron(calls.of("introns")))
         summary = {
             "schema_version": 1,
             "command": "annotate",
@@ -200,12 +204,11 @@ class Annotate(_options.Threads):
             "scans": [scan],
         }
         write_json(self._path(_SUMMARY), summary)
-        Report(
-            folder=self.output,
-            output=self._path(_PAGE),
-            title=f"Introns of {name}",
-            command_line=self.command,
-        ).run()
+        contents = FolderContents(self.output, paired={"model": model}, scans={_SUMMARY: summary})
+        introns = PredictedIntrons(name, rows, path=self._path(f"{_SITES}.introns.gff3"))
+        contents.introns[_SUMMARY], contents.calls[_SUMMARY] = introns, calls.of
+        title = f"Introns of {name}"
+        write_page(contents, self._path(_PAGE), title=title, command=self.command)
         return summary
 
 

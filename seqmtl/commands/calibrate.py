@@ -64,31 +64,22 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         """
         from seqmtl._style import save_figure
         from seqmtl.evaluation import draw_reliability
-        from seqmtl.loading import load_site_model, window_model
+        from seqmtl.loading import load_window_model
         from seqmtl.scanning.calibrating import calibrate_model
-        from seqmtl.scanning.labelled_scores import score_labelled
-        from seqmtl.splicing.model import PairedModel
 
         check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
-        model = load_site_model(self.model)
-        if isinstance(model, PairedModel):
-            raise InputFormatError(
-                "a model of seqmtl pair is already calibrated; to change that, calibrate the donor "
-                "and the acceptor model and run seqmtl pair again",
-                self.model,
-            )
+        model = load_window_model(self.model)
         if model.kind != "classification":
             raise InputFormatError("only two-class models have probabilities", self.model)
         with errors_about(self.source.name):
-            site_model = window_model(model, self.model)
-            scores = score_labelled(site_model, self.source, "probabilities are")
+            scores = model.score_labelled([self.source], "probabilities are")[0].candidates
             shares = _shares(self, scores.names)
             is_cross_fitted = self.split == "valid" and scores.counts is not None
             if not is_cross_fitted:
                 self.refuse(("folds",), "is for the split valid of a dataset; leave it out")
             elif self.folds != 1:
-                scores, shares = _with_training_regions(site_model, scores, shares, self)
-            by_task = calibrate_model(site_model, scores, shares, self.method)
+                scores, shares = _with_training_regions(model, scores, shares, self)
+            by_task = calibrate_model(model, scores, shares, self.method)
         if self.plot:
             save_figure(draw_reliability(by_task), self.plot)
         summary = {"schema_version": 1, "source": self.source.name, "tasks": by_task}

@@ -39,14 +39,13 @@ class Dataset(_options.Threads):
         dict
             The summary, as summary.json has it.
         """
-        from seqmtl.datasets import check_folder, read_config, write_dataset
+        from seqmtl.datasets import read_config, write_dataset
         from seqmtl.io.dataset import MEMBERS
 
         config = read_config(self.config, signal=self.signal)
         folder = Path(self.output)
-        check_folder(folder, force=self.force)
         inputs = [self.config, *(path for each in config.organisms.values() for path in each.files)]
-        members = [str(folder / name) for name in MEMBERS] if folder.exists() else []
+        members = [str(folder / name) for name in MEMBERS] if folder.is_dir() else []
         check_outputs(inputs, [*members, self.json])
         started = time.perf_counter()
         summary = write_dataset(config, self.output, command=self.command, force=self.force)

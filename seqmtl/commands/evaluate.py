@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function
-from seqmtl.exceptions import InputFormatError, UsageError, errors_about
+from seqmtl.exceptions import InputFormatError, UsageError
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
-    from seqmtl.linear_model.model import MultiTaskModel
-    from seqmtl.splicing.model import PairedModel
+    from seqmtl.linear_model.base import Model
+    from seqmtl.scanning.labelled_scores import LabelledScores
+    from seqmtl.training.example_source import ExampleSource
 
 logger = logging.getLogger("seqmtl")
 
@@ -47,8 +48,9 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict
             The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
         """
+        from seqmtl._style import save_figure
+        from seqmtl.evaluation import draw_curves
         from seqmtl.loading import load_site_model
-        from seqmtl.splicing.model import PairedModel
 
         inputs = [self.model, *self.files, self.tree]
         check_outputs(inputs, [self.json, self.plot])
@@ -61,13 +63,61 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
                 "predictions with the targets in Python",
                 self.model,
             )
-        if isinstance(model, PairedModel):
-            metrics = _of_pairs(model, request)
-        else:
-            metrics = _of_model(model, request)
+        results = model.score_labelled(request._sources(model), _FIGURES)
+        metrics = request._document(results)
+        if self.plot:
+            held = results[0].candidates
+            data = (held.labels, held.scores, held.tasks)
+            save_figure(draw_curves(*data, held.counts, auprc=_auprc(results[0])), self.plot)
         write_json(self.json, metrics)
         _warn_of_failures(metrics)
         return metrics
+
+    def _sources(self, model: Model) -> list[ExampleSource]:
+        """Return DATA, a dataset for each signal of the model if there are several."""
+        if len(model.signals) == 1:
+            return [self.source]
+        if len(self.data) != len(model.signals):
+            raise UsageError(
+                "a model of seqmtl pair takes two datasets: that of donors, then that of acceptors"
+            )
+        self.refuse(
+            ("plot", "negatives", "reference"), "is not for a model of seqmtl pair; leave it out"
+        )
+        return [replace(self, data=(path,)).source for path in self.data]
+
+    def _document(self, results: list[LabelledScores]) -> Document:
+        """Return the metrics, by signal and method if there are several."""
+        if len(results) == 1:
+            (held,) = results
+            metrics = self._metrics(held)
+            if held.candidates.counts is not None:
+                metrics |= {"model": self.model, "signal": held.signal, "split": self.split}
+                metrics |= {"plot": self.plot} if self.plot else {}
+            return metrics
+        signals: Document = {held.signal: {} for held in results}
+        for held in results:
+            signals[held.signal][held.method] = self._metrics(held)
+        return {"schema_version": 2, "model": self.model, "split": self.split, "signals": signals}
+
+    def _metrics(self, held: LabelledScores) -> Document:
+        """Return the metrics, with expected numbers of sites if there are probabilities."""
+        from seqmtl import evaluation
+
+        labels, scores, tasks, counts, _, blocks = held.candidates
+        options: Document = {"n_bootstrap": self.bootstrap, "seed": self.seed}
+        auprc = _auprc(held)
+        metrics: Document = evaluation.evaluate(
+            labels, scores, tasks, counts=counts, auprc=auprc, **options
+        )
+        if held.probabilities is not None:
+            evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, blocks)
+        return metrics
+
+
+def _auprc(held: LabelledScores) -> str:
+    """Return the name of the AUPRC: of windows, or of all candidates of a genome."""
+    return "auprc_windows" if held.candidates.counts is None else "auprc_genome"
 
 
 def _warn_of_failures(metrics: Document) -> None:
@@ -84,74 +134,6 @@ def _warn_of_failures(metrics: Document) -> None:
                 f"{signal} sites, " if signal else "",
                 line,
             )
-
-
-def _of_model(model: MultiTaskModel, request: Evaluate) -> Document:
-    """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
-    from seqmtl import evaluation
-    from seqmtl._style import save_figure
-    from seqmtl.loading import window_model
-    from seqmtl.scanning.labelled_scores import score_labelled
-
-    with errors_about(request.source.name):
-        held = score_labelled(window_model(model, request.model), request.source, _FIGURES)
-    data = (held.labels, held.scores, held.tasks)
-    auprc = "auprc_windows" if held.counts is None else "auprc_genome"
-    options: Document = {"n_bootstrap": request.bootstrap, "seed": request.seed}
-    metrics: Document = evaluation.evaluate(*data, counts=held.counts, auprc=auprc, **options)
-    if held.counts is not None:
-        metrics |= {"model": request.model, "signal": model.site.kind, "split": request.split}
-        metrics |= {"plot": request.plot} if request.plot else {}
-    if model.curves and held.counts is not None:
-        p = model.probability(held.scores, held.tasks.tolist())
-        evaluation.add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
-    if request.plot:
-        save_figure(evaluation.draw_curves(*data, held.counts, auprc=auprc), request.plot)
-    return metrics
-
-
-def _of_pairs(model: PairedModel, request: Evaluate) -> Document:
-    """Compare the scores of single sites with those that use their partners."""
-    from seqmtl import evaluation
-    from seqmtl.calibration.curve import to_probability
-    from seqmtl.splicing import score_paired
-    from seqmtl.training.example_source import warn_if_trained_on
-
-    if len(request.data) != 2:
-        raise UsageError(
-            "a model of seqmtl pair takes two datasets: that of donors, then that of acceptors"
-        )
-    request.refuse(
-        ("plot", "negatives", "reference"), "is not for a model of seqmtl pair; leave it out"
-    )
-    donors, acceptors = request.data
-    for end, path in (("donor", donors), ("acceptor", acceptors)):
-        warn_if_trained_on(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
-    if request.split in (model.training.get("split"), "all"):
-        logger.warning(
-            "the model was fitted on the %s regions, so its accuracy there is overestimated",
-            model.training.get("split"),
-        )
-    split = None if request.split == "all" else request.split
-    scores_of_signals = score_paired(
-        model, donors, acceptors, split=split, organism=request.organism
-    )
-    options: Document = {"n_bootstrap": request.bootstrap, "seed": request.seed}
-    signals: Document = {}
-    for signal, held in scores_of_signals.items():
-        p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
-        signals[signal] = {}
-        for method, scores, p in (
-            ("alone", held.alone, p_alone),
-            ("paired", held.paired, to_probability(held.paired)),
-        ):
-            counts = [1] * held.labels.size
-            metrics = evaluation.evaluate(
-                held.labels, scores, held.tasks, counts=counts, auprc="auprc_genome", **options
-            )
-            evaluation.add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
-            signals[signal][method] = metrics
-    return {"schema_version": 2, "model": request.model, "split": request.split, "signals": signals}
 
 
 _TEXT = """\

@@ -63,11 +63,11 @@ class Explain(_options.SitesInput, _options.Threads):
 def _write_folder(request: Explain) -> Document:
     """Write the folder; return its summary."""
     from seqmtl.files.write import atomic_folder, write_json
-    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.loading import load_window_model
 
     _check_folder(request)
     with atomic_folder(request.output, last=_SUMMARY) as folder:
-        model = MultiTaskModel.load(request.model)
+        model = load_window_model(request.model)
         with errors_about(request.source_of(None).name or None):
             facts = _explain_organisms(model, request, folder)
         about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
@@ -109,7 +109,7 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     """Write the importances of oligomers and, with windows, of their bases."""
     from seqmtl.explanation.folder import ExplanationFolder, file_stems
 
-    if model.can_scan and not model.is_sliding:
+    if not model.is_sliding:
         model.site.require_known()
     organisms = _organisms(request.organism, model)
     windows = _windows(request, model, organisms)

@@ -36,10 +36,10 @@ class Info(Request):
         dict
             The description, with its ``text``.
         """
-        from seqmtl.loading import load_site_model
+        from seqmtl.loading import load
 
         check_outputs([self.model], [self.json])
-        model = load_site_model(self.model)
+        model = load(self.model)
         size = os.path.getsize(model_path(self.model)) / 2**20
         text = "\n".join([*model.text(f"{self.model} ({size:.1f} MiB)"), ""])
         description = {"schema_version": 1, "path": self.model, **model.describe()}

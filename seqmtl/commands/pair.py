@@ -51,7 +51,7 @@ class Pair(_options.Threads):
             The model.
         """
         from seqmtl.io.dataset import files_of_data
-        from seqmtl.linear_model.model import MultiTaskModel
+        from seqmtl.loading import load_window_model
         from seqmtl.splicing import fit_layer
         from seqmtl.splicing.model import PairedModel
 
@@ -63,7 +63,7 @@ class Pair(_options.Threads):
             *chain(*map(files_of_data, data)),
         ]
         check_outputs(inputs, [self.output, self.json])
-        donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
+        donor, acceptor = load_window_model(self.donor), load_window_model(self.acceptor)
         edges = _edges(self.boundary_model, donor.tasks)
         layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
         training = {"split": self.split, "command": self.command}
@@ -78,14 +78,14 @@ class Pair(_options.Threads):
 def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
     """Read models of edges of genes, by signal in the order of the layer."""
     from seqmtl.linear_model.base import is_known
-    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.loading import load_window_model
     from seqmtl.splicing.layer import EDGES
     from seqmtl.splicing.model import check_edges
 
     models: dict[str, MultiTaskModel] = {}
     for path in paths:
-        model = MultiTaskModel.load(path)
-        signal = model.site.kind if model.can_scan else "site"
+        model = load_window_model(path)
+        signal = model.site.kind
         if signal in models:
             raise UsageError(f"{path}: second model of {signal} sites; give one of each signal")
         models[signal] = model

@@ -43,13 +43,12 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict of str to ndarray, each of shape (n,)
             The columns of the table: name, organism, score, and what else the model has.
         """
-        from seqmtl.loading import load_site_model, window_model
+        from seqmtl.loading import load_window_model
 
         check_outputs([self.model, *self.files, self.tree], [self.output])
-        any_model, request = _options.with_organism_of_like(
-            load_site_model(self.model), self, _kinds.name_and_path(self.data[0])[1]
+        model, request = _options.with_organism_of_like(
+            load_window_model(self.model), self, _kinds.name_and_path(self.data[0])[1]
         )
-        model = window_model(any_model, self.model)
         with errors_about(self.source.name):
             windows = request.source.read_to_score(model, require_labels=False)
             columns = {"name": windows.names, **model.predictions(windows)}

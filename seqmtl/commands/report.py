@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,6 @@ from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.reporting.contents import FolderContents
-
-logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +47,7 @@ class Report(Request):
         check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
         from seqmtl.reporting import write_folder_report
 
-        contents = write_folder_report(
+        return write_folder_report(
             self.folder,
             self.output,
             title=self.title,
@@ -58,14 +55,6 @@ class Report(Request):
             annotations=dict(self.annotation),
             command=self.command,
         )
-        for introns in contents.introns.values():
-            logger.info("%s", introns.sentence())
-            if warning := introns.warning():
-                logger.warning("%s", warning)
-        for line in contents.skipped:
-            logger.info("not shown: %s", line)
-        logger.info("%s: open it in a browser", self.output)
-        return contents
 
 
 _TEXT = """\

@@ -20,8 +20,8 @@ from seqmtl.exceptions import UsageError
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
-    from seqmtl.scanning.plan import ScanPlan
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.scanning.scan import OnBlock
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -98,74 +98,87 @@ class Scan(_options.Relatives, _options.Threads):
 
         return self.scan(load_site_model(self.model))
 
-    def scan(self, loaded: MultiTaskModel | PairedModel) -> list[Document]:
-        """Scan with a model that is loaded already; see :meth:`run`."""
+    def scan(
+        self, model: MultiTaskModel | PairedModel, on_block: OnBlock | None = None
+    ) -> list[Document]:
+        """Scan with a model that is loaded already; see :meth:`run` and `write_scan`."""
         from seqmtl.files.write import check_outputs
-
-        model, request = _options.with_organism_of_like(loaded, self, self.genome, has_genome=True)
-        plan = request._plan(model)
-        if plan.file_format.has_introns and request.min_probability is None:
-            request = replace(request, min_probability=_MIN_PROBABILITY)
-        plan.check()
-        files = [file for predictor in plan.outputs for file in plan.files(predictor)]
-        check_outputs(request._inputs, [*files, self.json])
-        lengths = plan.contig_lengths(
-            [f"--{name}" for name in ("contigs", "regions") if getattr(self, name) is not None]
-        )
-        filters = request._filters(plan.file_format, lengths or {})
-        scans = [request._scan(plan, predictor, filters, lengths) for predictor in plan.outputs]
-        if self.json:
-            request._write_summary(plan.file_format.name, scans)
-        return scans
-
-    def _plan(self, model: MultiTaskModel | PairedModel) -> ScanPlan:
-        """Return what is read and written.
-
-        Raises
-        ------
-        UsageError
-            If an option does not apply to the model.
-        """
-        from seqmtl.scanning.plan import ScanPlan
-        from seqmtl.scanning.writers.formats import FORMATS, guess_format
+        from seqmtl.scanning.writers.formats import format_of, output_paths
 
         if self.json == "-" and self.output == "-":
             raise UsageError("sites and summary cannot both go to standard output; name a file")
-        file_format = FORMATS[self.format] if self.format else guess_format(self.output)
-        outputs = {
-            model.predictor(
-                organism,
-                like=self.like,
-                tree=self.tree,
-                genome=self.genome,
-                consensus=self.consensus,
-            ): output
-            for organism, output in self._outputs(model.tasks).items()
-        }
-        for predictor in outputs:
+        file_format, request = format_of(self.format, self.output), self
+        if file_format.has_introns and self.min_probability is None:
+            request = replace(self, min_probability=_MIN_PROBABILITY)
+        files = {}
+        outputs = self._outputs(model)
+        for predictor, output in outputs.items():
             for name, message in predictor.unsupported(file_format).items():
                 if getattr(self, name) is not None:
                     raise UsageError(message)
-        return ScanPlan(outputs, self.genome, file_format)
+            files[predictor] = output_paths(
+                output,
+                file_format,
+                predictor.is_stranded,
+                predictor.signals(file_format),
+                has_introns=predictor.has_introns,
+            )
+            predictor.check()
+        check_outputs(
+            self._inputs, [*(path for paths in files.values() for path in paths), self.json]
+        )
+        lengths = self._lengths(file_format)
+        filters = request._filters(file_format, lengths or {})
+        scans = [
+            request._scan(
+                predictor, output, file_format, files[predictor], filters, lengths, on_block
+            )
+            for predictor, output in outputs.items()
+        ]
+        if self.json:
+            request._write_summary(file_format.name, scans)
+        return scans
 
-    def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
+    def _outputs(self, model: MultiTaskModel | PairedModel) -> dict[Predictor, str]:
         """Return the output of every organism to scan for."""
         from seqmtl.files.names import safe_names
         from seqmtl.files.pipes import is_read_once
         from seqmtl.scanning.writers.formats import inserted
 
-        if self.organism is None and len(tasks) > 1:
+        outputs: dict[str | None, str] = {self.organism: self.output}
+        if self.organism == "all" and "all" not in model.tasks:
+            if self.output == "-":
+                raise UsageError("--organism all writes one file per organism; name an output file")
+            if is_read_once(self.genome):
+                raise UsageError(
+                    "--organism all reads the genome once per organism; give it as a file"
+                )
+            names = safe_names(model.tasks).items()
+            outputs = {name: inserted(self.output, safe) for name, safe in names}
+        options = {key: getattr(self, key) for key in ("like", "tree", "genome", "consensus")}
+        return {model.predictor(name, **options): output for name, output in outputs.items()}
+
+    def _lengths(self, file_format: Format) -> dict[str, int] | None:
+        """Return the lengths of the contigs, if the format or an option needs them.
+
+        Raises
+        ------
+        UsageError
+            If they are needed, and the genome comes from standard input or a pipe.
+        """
+        from seqmtl.files.pipes import is_read_once
+        from seqmtl.io.genome import contig_lengths
+
+        needing = [file_format.name] * file_format.needs_lengths
+        needing += [f"--{name}" for name in ("contigs", "regions") if getattr(self, name)]
+        is_once = is_read_once(self.genome)
+        if is_once and needing:
             raise UsageError(
-                f"the model has {len(tasks)} organisms; name one of {', '.join(tasks)} with "
-                "--organism, or all"
+                f"{needing[0]} reads the genome twice, so it cannot come from standard input "
+                "or a pipe; give it as a file"
             )
-        if self.organism != "all" or "all" in tasks:
-            return {self.organism or tasks[0]: self.output}
-        if self.output == "-":
-            raise UsageError("--organism all writes one file per organism; name an output file")
-        if is_read_once(self.genome):
-            raise UsageError("--organism all reads the genome once per organism; give it as a file")
-        return {name: inserted(self.output, safe) for name, safe in safe_names(tasks).items()}
+        is_needed = needing or (file_format.lists_contigs and not is_once)
+        return contig_lengths(self.genome) if is_needed else None
 
     @property
     def _inputs(self) -> list[str | None]:
@@ -189,17 +202,29 @@ class Scan(_options.Relatives, _options.Threads):
 
     def _scan(
         self,
-        plan: ScanPlan,
         predictor: Predictor,
+        output: str,
+        file_format: Format,
+        files: list[str],
         filters: SiteFilters,
         lengths: dict[str, int] | None,
+        on_block: OnBlock | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
-        started = time.perf_counter()
-        introns = self.min_probability if plan.file_format.has_introns else None
-        summary = plan.run(predictor, filters, introns=introns, lengths=lengths)
+        from seqmtl.scanning.scan import scan_genome
+
+        started, organism = time.perf_counter(), predictor.organism
+        summary = scan_genome(
+            predictor,
+            self.genome,
+            output,
+            file_format,
+            filters=filters,
+            introns=self.min_probability if file_format.has_introns else None,
+            lengths=lengths,
+            on_block=on_block,
+        )
         seconds = time.perf_counter() - started
-        files, organism = plan.files(predictor), predictor.organism
         entry = {
             "organism": organism,
             "files": files,
@@ -213,7 +238,7 @@ class Scan(_options.Relatives, _options.Threads):
             organism,
             summary.n_contigs,
             summary.n_scored,
-            _counts(summary, plan.file_format),
+            _counts(summary, file_format),
             seconds,
             short(summary.n_bases / 1e6 / max(seconds, 1e-9)),
             extra={"fields": entry},

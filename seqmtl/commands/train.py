@@ -205,7 +205,7 @@ class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
 
     def _note_site(self, model: MultiTaskModel) -> None:
         """Note what windows without a common site are for, if the features were chosen."""
-        if self.features or not model.can_scan or model.site.length:
+        if self.features or model.site.length:
             return
         remedy = "if they are cut around sites, give their first base (0-based) with --site"
         if not model.is_sliding:

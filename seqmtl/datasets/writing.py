@@ -13,25 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._version import __version__
 from seqmtl.datasets.build import OrganismDataset, build_datasets
 from seqmtl.datasets.config import SPLITS, Config
 from seqmtl.datasets.duplicates import find_duplicates, measure_leakage
 from seqmtl.datasets.homologues import HOMOLOGUE_IN_TEST, has_homologue
 from seqmtl.datasets.true_sites import Exclusion, count_reasons
-from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.write import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.io.dataset import (
-    HEADER,
-    KIND,
+    EXCLUDED,
+    HEADERS,
     MASK,
-    MEMBERS,
-    REGIONS_HEADER,
-    SITES_HEADER,
-    SUMMARY,
+    REGIONS,
+    SITES,
     WINDOWS,
-    is_dataset,
+    Block,
+    check_folder,
+    write_folder,
 )
+from seqmtl.sequences import ContigTable
 
 logger = logging.getLogger(__name__)
 
@@ -88,43 +86,15 @@ def write_dataset(
         {dataset.organism: dataset.windows for dataset in datasets},
         {dataset.organism: dataset.sequences for dataset in datasets},
     )
-    summary = _with_relative_paths(_summary(datasets, config, command, leakage), target)
-    with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
-        tables = (
-            _windows(datasets, config),
-            _regions(datasets),
-            _sites(datasets, config),
-            _exclusion_lines([row for dataset in datasets for row in dataset.exclusions]),
-        )
-        for name, lines in zip(MEMBERS, tables, strict=False):
-            write_lines(scratch / name, lines)
-        write_json(scratch / SUMMARY, summary)
-    return summary
-
-
-def check_folder(target: Path, *, force: bool) -> None:
-    """Check that a folder is empty or an earlier dataset.
-
-    Raises
-    ------
-    SeqmtlError
-        If it contains other files, or cannot be created.
-    """
-    if os.path.lexists(target) and not target.is_dir():
-        raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
-    if not target.exists():
-        parent = next(folder for folder in target.absolute().parents if folder.exists())
-        if not os.access(parent, os.W_OK):
-            raise SeqmtlError(f"cannot write {target}: the folder {parent} is not writable")
-        return
-    if not os.access(target, os.W_OK):
-        raise SeqmtlError(f"cannot write {target}: the folder is not writable")
-    other_files = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
-    if other_files and not force and not is_dataset(target):
-        raise SeqmtlError(
-            f"{target} must be empty or an earlier dataset, but it holds other files; "
-            "choose another folder, or --force to write beside them"
-        )
+    exclusions = [row for dataset in datasets for row in dataset.exclusions]
+    excluded = zip(HEADERS[EXCLUDED].split(), map(list, zip(*exclusions, strict=True)), strict=True)
+    tables = {
+        WINDOWS: _windows(datasets, config),
+        REGIONS: _regions(datasets),
+        SITES: _sites(datasets, config),
+        EXCLUDED: [dict(excluded)] if exclusions else [],
+    }
+    return write_folder(target, tables, _summary(datasets, config, command, leakage))
 
 
 def _remove_leaks(datasets: Sequence[OrganismDataset], config: Config) -> None:
@@ -217,14 +187,14 @@ def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
     return [names[number] for number in numbers.tolist()]
 
 
-def _lines(*columns: Sequence[Any]) -> Iterator[str]:
-    for row in zip(*columns, strict=True):
-        yield "\t".join(map(str, row)) + "\n"
+def _located(contigs: ContigTable, starts: NDArray[np.int64]) -> tuple[list[str], list[int]]:
+    """Return the contigs of positions in the buffer, and the positions on them."""
+    contig = contigs.contig_of(starts)
+    return _named(contigs.names, contig), (starts - contigs.starts[contig]).tolist()
 
 
-def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]:
-    """Yield the lines of windows.tsv."""
-    yield f"{HEADER}\n"
+def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Block]:
+    """Yield the columns of windows.tsv."""
     for dataset in datasets:
         weights = dataset.weights()
         for first in range(0, len(dataset.windows), _ROWS):
@@ -233,46 +203,41 @@ def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[st
             labels = windows["labels"].tolist()
             consensus = _named(dataset.names, windows["consensus"])
             kinds = [config.signal if label > 0 else "decoy" for label in labels]
-            contig = dataset.contigs.contig_of(windows.starts)
-            starts = windows.starts - dataset.contigs.starts[contig]
-            yield from _lines(
-                _named(dataset.contigs.names, contig),
-                starts.tolist(),
-                (starts + config.window).tolist(),
-                [f"{kind}:{sequence}" for kind, sequence in zip(kinds, consensus, strict=True)],
-                [1000 if label > 0 else 0 for label in labels],
-                _named("+-", windows.is_reverse),
-                [dataset.organism] * len(labels),
-                labels,
-                _named(SPLITS, windows["splits"]),
-                [f"{weight:.7g}" for weight in weights[rows].tolist()],
-            )
+            contigs, starts = _located(dataset.contigs, windows.starts)
+            yield {
+                "contig": contigs,
+                "start": starts,
+                "end": [start + config.window for start in starts],
+                "name": [f"{kind}:{word}" for kind, word in zip(kinds, consensus, strict=True)],
+                "score": [1000 if label > 0 else 0 for label in labels],
+                "strand": _named("+-", windows.is_reverse),
+                "organism": dataset.organism,
+                "label": labels,
+                "split": _named(SPLITS, windows["splits"]),
+                "weight": [f"{weight:.7g}" for weight in weights[rows].tolist()],
+            }
 
 
-def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[str]:
-    """Yield the lines of regions.tsv."""
-    yield f"{REGIONS_HEADER}\n"
+def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[Block]:
+    """Yield the columns of regions.tsv."""
     for dataset in datasets:
-        regions = dataset.regions
-        contig = dataset.contigs.contig_of(regions.starts)
-        begins = dataset.contigs.starts[contig]
-        yield from _lines(
-            _named(dataset.contigs.names, contig),
-            (regions.starts - begins).tolist(),
-            (regions.ends - begins).tolist(),
-            _named(SPLITS, regions.splits),
-            [dataset.organism] * contig.size,
-        )
-        contig = dataset.contigs.contig_of(dataset.masked[:, 0])
-        bounds = dataset.masked - dataset.contigs.starts[contig][:, np.newaxis]
-        names = _named(dataset.contigs.names, contig)
-        n = contig.size
-        yield from _lines(names, *bounds.T.tolist(), [MASK] * n, [dataset.organism] * n)
+        regions, masked = dataset.regions, dataset.masked
+        for starts, ends, splits in (
+            (regions.starts, regions.ends, _named(SPLITS, regions.splits)),
+            (masked[:, 0], masked[:, 1], [MASK] * len(masked)),
+        ):
+            contigs, begins = _located(dataset.contigs, starts)
+            yield {
+                "contig": contigs,
+                "start": begins,
+                "end": (ends - starts + begins).tolist(),
+                "split": splits,
+                "organism": dataset.organism,
+            }
 
 
-def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]:
-    """Yield the lines of sites.tsv."""
-    yield f"{SITES_HEADER}\n"
+def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Block]:
+    """Yield the columns of sites.tsv."""
     site = config.site
     for dataset in datasets:
         true = dataset.windows.take(dataset.windows["labels"] > 0)
@@ -280,37 +245,21 @@ def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]
         site_offset = np.where(
             true.is_reverse, config.window - site.length - site.offset, site.offset
         )
-        contig = dataset.contigs.contig_of(all_sites.starts)
-        starts = all_sites.starts - dataset.contigs.starts[contig]
+        contigs, starts = _located(dataset.contigs, all_sites.starts)
         is_true = np.isin(
             2 * all_sites.starts + all_sites.is_reverse,
             2 * (true.starts + site_offset) + true.is_reverse,
         )
-        yield from _lines(
-            _named(dataset.contigs.names, contig),
-            starts.tolist(),
-            (starts + site.length).tolist(),
-            [config.signal] * contig.size,
-            [0] * contig.size,
-            _named("+-", all_sites.is_reverse),
-            [dataset.organism] * contig.size,
-            is_true.astype(int).tolist(),
-        )
-
-
-def _exclusion_lines(rows: Sequence[Exclusion]) -> Iterator[str]:
-    """Yield the lines of excluded.tsv."""
-    yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
-    yield from _lines(*zip(*rows, strict=True))
-
-
-def _with_relative_paths(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the summary with the folder, and the genomes' paths relative to it."""
-    genomes = {
-        name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
-        for name, facts in summary["genomes"].items()
-    }
-    return {**summary, "folder": str(folder.resolve()), "genomes": genomes}
+        yield {
+            "contig": contigs,
+            "start": starts,
+            "end": [start + site.length for start in starts],
+            "name": config.signal,
+            "score": 0,
+            "strand": _named("+-", all_sites.is_reverse),
+            "organism": dataset.organism,
+            "label": is_true.astype(int).tolist(),
+        }
 
 
 def _summary(
@@ -318,9 +267,6 @@ def _summary(
 ) -> dict[str, Any]:
     """Collect counts and settings."""
     return {
-        "schema_version": 3,
-        "kind": KIND,
-        "seqmtl_version": __version__,
         "command": command,
         "signal": config.signal,
         "window": config.window,

@@ -1,13 +1,14 @@
-"""Read a dataset of ``seqmtl dataset``: windows into its genomes; regions and sites of splits."""
+"""Folders of ``seqmtl dataset``: windows into genomes; regions and sites of splits."""
 
 from __future__ import annotations
 
 import logging
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, text, whole, word
+from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import (
     PathLike,
@@ -23,14 +25,13 @@ from seqmtl.files.streams import (
     line_blocks,
     read_json,
 )
+from seqmtl.files.write import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.io.genome import load_genome, load_genomes
 from seqmtl.io.tsv import Columns, LabelColumn, NameColumn, as_number, pop_row, read_columns
 from seqmtl.sequences import Genome, Windows
 
 logger = logging.getLogger(__name__)
 
-#: First line of windows.tsv.
-HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
 KIND = "seqmtl dataset"
 WINDOWS = "windows.tsv"
 SUMMARY = "summary.json"
@@ -38,11 +39,18 @@ EXCLUDED = "excluded.tsv"
 REGIONS = "regions.tsv"
 SITES = "sites.tsv"
 MASK = "mask"  # written as the split of an excluded region
-#: First lines of regions.tsv and of sites.tsv.
-REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
-SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"
+#: First line of windows.tsv.
+HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
+#: First lines of the tables.
+HEADERS = {
+    WINDOWS: HEADER,
+    REGIONS: "#contig\tstart\tend\tsplit\torganism",
+    SITES: "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel",
+    EXCLUDED: "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource",
+}
 #: The files of a dataset, the summary last.
-MEMBERS = (WINDOWS, REGIONS, SITES, EXCLUDED, SUMMARY)
+MEMBERS = (*HEADERS, SUMMARY)
+_VERSION = 3
 
 _sites = record({"sites": whole(), "decoys": whole()})
 _genome = record({"path": word, "bytes": whole(), "n_bases": whole(), "crc32": whole()})
@@ -63,7 +71,14 @@ _SUMMARY = record(
     {"command": text, "folder": text},
 )
 
-_COLUMN = {name: i for i, name in enumerate(HEADER.removeprefix("#").split("\t"))}
+#: Numbers of the columns of the tables, by name.
+_COLUMNS = {
+    table: {name: i for i, name in enumerate(header.removeprefix("#").split("\t"))}
+    for table, header in HEADERS.items()
+}
+_COLUMN = _COLUMNS[WINDOWS]
+#: Columns of some rows of a table.
+Block = Mapping[str, list[Any] | str | int]
 #: Remedy for a damaged dataset.
 REMEDY = "build it again with seqmtl dataset"
 
@@ -115,10 +130,9 @@ def read_summary(path: PathLike) -> dict[str, Any]:
         raise InputFormatError(f"the file is not JSON ({error}); {REMEDY}", source) from error
     if not isinstance(summary, dict) or summary.get("kind") != KIND:
         raise InputFormatError(f"the file must be the summary of a {KIND}; {REMEDY}", source)
-    if summary.get("schema_version") != 3:
-        raise InputFormatError(
-            f"schema_version must be 3, got {summary.get('schema_version')!r}; {REMEDY}", source
-        )
+    if summary.get("schema_version") != _VERSION:
+        got = summary.get("schema_version")
+        raise InputFormatError(f"schema_version must be {_VERSION}, got {got!r}; {REMEDY}", source)
     try:
         _SUMMARY("", summary)
         if summary["organisms"].keys() != summary["genomes"].keys():
@@ -221,7 +235,7 @@ def read_dataset(
         check_genome(name, paths[name], genome, summary)
     source = os.path.join(folder, WINDOWS)
     reader = _WindowReader(source, loaded, length, split, cut or (0, length))
-    for rows in _read_member(source, HEADER):
+    for rows in _read_member(folder, WINDOWS):
         reader.add(rows)
     windows = reader.windows()
     offset = summary["site"]["offset"] - reader.first
@@ -463,19 +477,23 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     genome = load_genome(fasta, padding=int(summary["window"]))
     check_genome(organism, fasta, genome, summary)
     regions: dict[str, list[NDArray[np.int64]]] = {}
-    for rows in _read_member(os.path.join(folder, REGIONS), REGIONS_HEADER):
-        for name, run in rows.runs(3):
-            regions.setdefault(name, []).append(_bounds(run, 4, organism, genome))
+    column = _COLUMNS[REGIONS]
+    for rows in _read_member(folder, REGIONS):
+        for name, run in rows.runs(column["split"]):
+            bounds = _bounds(run, column["organism"], organism, genome)
+            regions.setdefault(name, []).append(bounds)
     masked = regions.pop(MASK, [])
     of_split = [*chain(*regions.values())] if split is None else regions.get(split, [])
     sites: list[NDArray[np.int64]] = []
     is_reverse: list[bool] = []
     is_true: list[bool] = []
-    for rows in _read_member(os.path.join(folder, SITES), SITES_HEADER):
-        sites.append(_bounds(rows, 6, organism, genome)[:, 0])
-        is_of_organism = [name == organism for name in rows.texts(6)]
-        is_reverse += compress(rows.is_reverse(5), is_of_organism)
-        is_true += compress((label == "1" for label in rows.texts(7)), is_of_organism)
+    column = _COLUMNS[SITES]
+    for rows in _read_member(folder, SITES):
+        sites.append(_bounds(rows, column["organism"], organism, genome)[:, 0])
+        is_of_organism = [name == organism for name in rows.texts(column["organism"])]
+        is_reverse += compress(rows.is_reverse(column["strand"]), is_of_organism)
+        labels = rows.texts(column["label"])
+        is_true += compress((label == "1" for label in labels), is_of_organism)
     return SplitGenome(
         genome,
         _sorted(of_split),
@@ -502,8 +520,9 @@ def _sorted(bounds: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return intervals[np.lexsort((intervals[:, 1], intervals[:, 0]))]
 
 
-def _read_member(source: str, header: str) -> Iterator[Columns]:
-    """Yield the rows of a file of a dataset, which begins with this header, in blocks."""
+def _read_member(folder: str, name: str) -> Iterator[Columns]:
+    """Yield the rows of a table of a dataset in blocks."""
+    source, header = os.path.join(folder, name), HEADERS[name]
     if not os.path.exists(source):
         raise InputFormatError(
             "a dataset must have this file beside its windows, but it is missing "
@@ -514,3 +533,73 @@ def _read_member(source: str, header: str) -> Iterator[Columns]:
     if first is None or first.line > 1 or first.fields != header.split("\t"):
         raise InputFormatError(f"the first line must be {header!r}; {REMEDY}", source, 1)
     return read_columns(blocks, source, len(first.fields), bytes.strip)
+
+
+def check_folder(target: Path, *, force: bool) -> None:
+    """Check that a folder is empty or an earlier dataset.
+
+    Raises
+    ------
+    SeqmtlError
+        If it contains other files, or cannot be created.
+    """
+    if os.path.lexists(target) and not target.is_dir():
+        raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
+    if not target.exists():
+        parent = next(folder for folder in target.absolute().parents if folder.exists())
+        if not os.access(parent, os.W_OK):
+            raise SeqmtlError(f"cannot write {target}: the folder {parent} is not writable")
+        return
+    if not os.access(target, os.W_OK):
+        raise SeqmtlError(f"cannot write {target}: the folder is not writable")
+    other_files = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
+    if other_files and not force and not is_dataset(target):
+        raise SeqmtlError(
+            f"{target} must be empty or an earlier dataset, but it holds other files; "
+            "choose another folder, or --force to write beside them"
+        )
+
+
+def write_folder(
+    target: Path, tables: Mapping[str, Iterable[Block]], summary: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write the folder of a dataset; return its summary.
+
+    Parameters
+    ----------
+    target : path
+        The folder, see :func:`seqmtl.files.write.atomic_folder`.
+    tables : mapping of str to iterable of mapping
+        Columns of each of :data:`HEADERS`, by name, some rows at a time; a number or a text stands
+        for a column of the same.
+    summary : mapping
+        The summary but its first keys, with the paths of genomes from here.
+    """
+    folder = target.resolve()
+    genomes = {
+        name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder)}
+        for name, facts in summary["genomes"].items()
+    }
+    summary = {
+        "schema_version": _VERSION,
+        "kind": KIND,
+        "seqmtl_version": __version__,
+        **summary,
+        "folder": str(folder),
+        "genomes": genomes,
+    }
+    with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
+        for name, blocks in tables.items():
+            lines = chain.from_iterable(_lines(_COLUMNS[name], block) for block in blocks)
+            write_lines(scratch / name, chain([f"{HEADERS[name]}\n"], lines))
+        write_json(scratch / SUMMARY, summary)
+    return dict(summary)
+
+
+def _lines(names: Iterable[str], block: Block) -> Iterator[str]:
+    """Yield the lines of a block of columns."""
+    columns = [block[name] for name in names]
+    n = len(next(column for column in columns if isinstance(column, list)))
+    full = [column if isinstance(column, list) else [column] * n for column in columns]
+    for row in zip(*full, strict=True):
+        yield "\t".join(map(str, row)) + "\n"

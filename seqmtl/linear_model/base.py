@@ -26,12 +26,14 @@ from seqmtl.calibration.curve import (
     unpack_curves,
 )
 from seqmtl.calibration.sigmoid import CALIBRATION
-from seqmtl.exceptions import ModelFileError, SeqmtlError, UsageError
+from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.sequences.windows import name_table
 
 if TYPE_CHECKING:
     from seqmtl.files.model_file import Forms
+    from seqmtl.scanning.labelled_scores import LabelledScores
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.training.example_source import ExampleSource
 
 FORMAT = "seqmtl model"
 FORMAT_VERSION = 1
@@ -39,7 +41,10 @@ FORMAT_VERSION = 1
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",
     "kernels": "use it in Python (seqmtl.load)",
-    "pairs": "evaluate, scan, variants and info take it",
+    "pairs": (
+        "evaluate, scan, adapt, variants and info take it; it is calibrated: to change that, "
+        "calibrate the donor and the acceptor model and run seqmtl pair again"
+    ),
 }
 
 
@@ -52,14 +57,16 @@ class Model:
 
     Attributes
     ----------
-    structure : {"weights", "kernels"}
+    structure : {"weights", "kernels", "pairs"}
         Representation of the trained function.
-    inputs : {"windows", "numbers", "sequences"}
+    signals : tuple of str
+        Signals of the datasets that it is evaluated on, each of one; "" if it is for any.
+    learns_from_genome : bool
+        Whether it is adapted to an organism by its genome, without labels.
+    inputs : {"windows", "numbers", "sequences", "genomes"}
         Type of the examples.
     shift : int
         Offset in bases of the windows from the centre of the sequences they are cut from.
-    can_scan : bool
-        Whether examples are windows of DNA, as scanning a genome requires.
     kind : {"classification", "regression", "novelty"}
         Learning problem.
     tasks : tuple of str
@@ -77,6 +84,8 @@ class Model:
     """
 
     structure: ClassVar[str]
+    signals: ClassVar[tuple[str, ...]] = ("",)
+    learns_from_genome: ClassVar[bool] = False
     shift: int
     kind: str
     tasks: tuple[str, ...]
@@ -89,11 +98,6 @@ class Model:
     def inputs(self) -> str:
         """Type of the examples."""
         raise NotImplementedError
-
-    @property
-    def can_scan(self) -> bool:
-        """Whether examples are windows of DNA."""
-        return False
 
     def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples."""
@@ -271,7 +275,8 @@ class Model:
         ----------
         organism : str, optional
             One of the model, or a relative in its task kernel; with `like` the name of a new one.
-            Default: the only one of the model; with `like` a name that the model lacks.
+            Default: the only one of the model; with `like` that name, or the name of the genome if
+            it is auto or one of the model.
         like : str, optional
             Relative of a new organism: a species, clade, common name or NCBI taxid, or auto.
         tree : str, optional
@@ -296,24 +301,34 @@ class Model:
         >>> predictor("ACGTTGCA" * 20).introns.size
         0
         """
-        if organism is None and like is None and len(self.tasks) > 1:
-            raise UsageError(
-                f"the model has {len(self.tasks)} organisms; name one of {', '.join(self.tasks)}, "
-                "or a relative of yours (like=...)"
-            )
-        if organism is None and like is not None:
-            organism = "new_organism" if is_known(like, self.tasks) else like
-        return self._predictor(organism or self.tasks[0], like, tree, genome, consensus)
+        return self._predictor()(self, organism, like, tree, genome, consensus)
 
-    def _predictor(
-        self,
-        organism: str,
-        like: str | None,
-        tree: str | None,
-        genome: str | None,
-        consensus: str | None,
-    ) -> Predictor:
+    def _predictor(self) -> Callable[..., Predictor]:
+        """Return the class of its predictors."""
         raise SeqmtlError(f"only models of windows of DNA find sites, got one of {self.inputs}")
+
+    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
+        """Score the candidates of datasets, or labelled windows.
+
+        Warns that `what` is misleading if the model was trained on them.
+
+        Parameters
+        ----------
+        sources : sequence of ExampleSource
+            A dataset of each of :attr:`signals`, or the files of a model of any.
+        what : str
+            Such as "this accuracy is".
+
+        Raises
+        ------
+        SeqmtlError
+            If the data do not fit the model.
+        """
+        raise NotImplementedError
+
+    def without_weights(self) -> Self:
+        """Return a copy that does without the file, for what is known of the model: it is small."""
+        raise NotImplementedError
 
     def match(self, name: str) -> str:
         """Return the name of a task as the model spells it.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,7 +31,9 @@ from seqmtl.sequences.windows import name_table
 if TYPE_CHECKING:
     from seqmtl.calibration.curve import CalibrationCurve
     from seqmtl.files.model_file import Forms
+    from seqmtl.scanning.labelled_scores import LabelledScores
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.training.example_source import ExampleSource
 
 #: With the name of a task, the message that relatives score it, which is logged once.
 SCORED_FROM_RELATIVES = "scored from relatives"
@@ -87,11 +90,6 @@ class MultiTaskModel(Model):
         return "numbers" if self.features.kind == "numeric" else "windows"
 
     @property
-    def can_scan(self) -> bool:
-        """Whether examples are windows of DNA."""
-        return self.inputs == "windows"
-
-    @property
     def is_sliding(self) -> bool:
         """Whether some features need no positions, and there is no site: windows are anywhere."""
         views = self.features.flat_views()
@@ -108,10 +106,10 @@ class MultiTaskModel(Model):
         scores = self.decision_function(data, tasks)
         names, ids = self._task_table(data, tasks)
         column = np.array(names, dtype=object)[ids]
-        columns = {"organism" if self.can_scan else "task": column, "score": scores}
+        columns = {"organism" if self.inputs == "windows" else "task": column, "score": scores}
         if self.kind == "classification":
             columns["probability"] = self.probability(scores, column.tolist())
-        if self.can_scan and self.site.letters:
+        if self.inputs == "windows" and self.site.letters:
             columns["has_site"] = self.site.is_in(data)
         if self.kind == "novelty":
             columns["score"] = margins = scores - self.offsets(column.tolist())
@@ -150,7 +148,7 @@ class MultiTaskModel(Model):
         names, ids = self._task_table(data, tasks)
         self.log_relatives(names)
         W, bias = self.weights(names)
-        if self.can_scan:
+        if self.inputs == "windows":
             self.site.warn_missing_consensus(data)
         scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
         if self.consensus_bias is not None:
@@ -166,7 +164,7 @@ class MultiTaskModel(Model):
         TypeError, ValueError
             If they are not.
         """
-        if self.can_scan and not isinstance(data, Windows):
+        if self.inputs == "windows" and not isinstance(data, Windows):
             raise TypeError(
                 f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
             )
@@ -187,17 +185,20 @@ class MultiTaskModel(Model):
             what = f"windows must have {n} bases" if remedy else f"X must have {n} features"
             raise ValueError(f"{what} as in training, got {length}{remedy}")
 
-    def _predictor(
-        self,
-        organism: str,
-        like: str | None,
-        tree: str | None,
-        genome: str | None,
-        consensus: str | None,
-    ) -> Predictor:
+    def _predictor(self) -> Callable[..., Predictor]:
         from seqmtl.scanning.predictor import SitePredictor
 
-        return SitePredictor(self, organism, like=like, tree=tree, consensus=consensus)
+        return SitePredictor
+
+    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
+        """Score the candidates of a dataset, or labelled windows; see :class:`Model`."""
+        from seqmtl.scanning.labelled_scores import score_labelled
+
+        return score_labelled(self, sources, what)
+
+    def without_weights(self) -> MultiTaskModel:
+        """Return a copy of the model without its weights, and its mapped file."""
+        return deepcopy(replace(self, W=np.zeros((self.W.shape[0], 0), dtype=np.float32)))
 
     def log_relatives(self, names: Sequence[str]) -> None:
         """Log, once each, the tasks without training data, which are scored from relatives.

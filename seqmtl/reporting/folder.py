@@ -5,11 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl._messages import message_of
 from seqmtl._schema import items, record, text, whole
@@ -25,12 +21,20 @@ from seqmtl.exceptions import (
 from seqmtl.files.pipes import is_pipe
 from seqmtl.files.streams import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
-from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.loading import load_site_model
 from seqmtl.relations import Tree
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
-from seqmtl.reporting.introns import PredictedIntrons, annotated_introns, intron_rows, read_introns
-from seqmtl.splicing.model import PairedModel
+from seqmtl.reporting.introns import (
+    PredictedIntrons,
+    annotated_introns,
+    by_intron,
+    intron_rows,
+    read_calls,
+)
+
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -103,29 +107,20 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _add_model(contents: FolderContents, path: str) -> None:
-    """Add a model, unless it is of kernels or damaged."""
+    """Add a model, unless it is not of sites, or damaged."""
     try:
         model = load_site_model(path)
     except ModelFileError as error:
         contents.skipped.append(str(error))
         return
     name = os.path.relpath(path, contents.path).removesuffix(".seqmtl")
-    if isinstance(model, PairedModel):
-        contents.paired[name] = replace(
-            model,
-            donor=_without_weights(model.donor),
-            acceptor=_without_weights(model.acceptor),
-            edges={name: _without_weights(edge) for name, edge in model.edges.items()},
-            u12=tuple(map(_without_weights, model.u12)),
-        )
+    model = model.without_weights()  # there may be hundreds
+    if len(model.signals) > 1:
+        contents.paired[name] = cast("PairedModel", model)
     else:
-        signal = contents.signal(model.site.kind)
-        signal.models[name], signal.files[name] = _without_weights(model), path
-
-
-def _without_weights(model: MultiTaskModel) -> MultiTaskModel:
-    """Return a copy of a model without its weights and its mapped file: there may be hundreds."""
-    return deepcopy(replace(model, W=np.zeros((model.W.shape[0], 0), dtype=np.float32)))
+        of_sites = cast("MultiTaskModel", model)
+        signal = contents.signal(of_sites.site.kind)
+        signal.models[name], signal.files[name] = of_sites, path
 
 
 def _add_json(contents: FolderContents, path: str) -> None:
@@ -169,7 +164,7 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, compared with an annotation."""
     introns_path = os.path.join(os.path.dirname(path), _INTRONS)
-    predicted = read_introns(introns_path)
+    predicted = by_intron(read_calls(introns_path))
     organism, genome = document["organism"], document.get("genome")
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +12,19 @@ from seqmtl._style import FAINT, GREY, INK, PALETTE, figure_style, new_figure, p
 from seqmtl.io.dataset import REGIONS
 from seqmtl.io.transcripts import Transcript
 from seqmtl.io.tsv import read_rows
-from seqmtl.reporting.introns import Call, read_calls
+from seqmtl.reporting.introns import Call
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INTRONS = "introns.gff3"  # end of the name of the introns of a scan
 _CALLED = 0.5  # probability from which an intron counts as predicted
 _SHORTEST, _LONGEST, _INTRONS = 6_000, 60_000, 20  # bases; median introns in a region
 _LANES = 3  # of transcripts
 _WIDTH, _LANE = 10.0, 0.35  # inches; heights of a lane and of a probability of 1 are relative
 _BROKEN = (0, (3, 2))
 Span = tuple[str, int, int]
+CallsOf = Callable[[str], Iterable[tuple[str, Call]]]
 
 
 @dataclass
@@ -75,21 +75,20 @@ class Region:
 
 
 def find_region(
-    files: Sequence[str], test_regions: Sequence[Span] = (), transcripts: Sequence[Transcript] = ()
+    calls_of: CallsOf, test_regions: Sequence[Span] = (), transcripts: Sequence[Transcript] = ()
 ) -> Region | None:
     """Return the region with the most called introns; None without introns.
 
     Parameters
     ----------
-    files : sequence of str
-        What ``seqmtl scan --format all`` wrote: ``*.introns.gff3``, ``*.donor.bed.gz`` and
-        ``*.acceptor.bed.gz``.
+    calls_of : callable
+        Yields the calls of a kind, see :class:`seqmtl.reporting.introns.Calls`.
     test_regions : sequence of (contig, start, end)
         The region is in one of these, if introns are.
     transcripts : sequence of Transcript
         Annotated genes.
     """
-    calls = [each for path in files if path.endswith(INTRONS) for each in read_calls(path)]
+    calls = [*calls_of("introns")]
     held_out = [each for each in calls if any(_is_inside(*each, span) for span in test_regions)]
     of_tests = _fullest(held_out)
     region = of_tests or _fullest(calls)
@@ -98,8 +97,7 @@ def find_region(
     region.is_held_out = of_tests is not None
     region.introns = [call for contig, call in calls if _is_near(call, contig, region)]
     for name, sites in (("donor", region.donors), ("acceptor", region.acceptors)):
-        for path in (path for path in files if path.endswith(f".{name}.bed.gz")):
-            sites += [call for contig, call in read_calls(path) if _is_near(call, contig, region)]
+        sites += [call for contig, call in calls_of(name) if _is_near(call, contig, region)]
     region.transcripts = [
         transcript for transcript in transcripts if _is_near(transcript, transcript.contig, region)
     ]

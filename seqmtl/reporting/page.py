@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from seqmtl.reporting.contents import FolderContents, Signal
 from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.signal_sections import Values
 from seqmtl.reporting.summary_text import name_contents, summarise
+
+logger = logging.getLogger("seqmtl")
 
 
 class _Section(NamedTuple):
@@ -105,6 +108,18 @@ def write_folder_report(
     Without matplotlib there are no pictures, and the page says so.
     """
     contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
+    write_page(contents, path, title=title, command=command)
+    return contents
+
+
+def write_page(
+    contents: FolderContents,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    command: str = "",
+) -> None:
+    """Write the page of results, and log what is on it; see :func:`write_folder_report`."""
     if not has_matplotlib():
         contents.skipped.append("pictures, which need matplotlib; run: pip install matplotlib")
     page_folder = os.path.dirname(os.path.abspath(path))
@@ -141,4 +156,10 @@ def write_folder_report(
         groups=groups,
     )
     write_lines(path, [page])
-    return contents
+    for introns in contents.introns.values():
+        logger.info("%s", introns.sentence())
+        if warning := introns.warning():
+            logger.warning("%s", warning)
+    for line in contents.skipped:
+        logger.info("not shown: %s", line)
+    logger.info("%s: open it in a browser", path)

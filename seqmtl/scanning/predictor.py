@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import brief
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.relatives import relative_named
+from seqmtl.adaptation.relatives import name_organism
 from seqmtl.calibration.curve import to_probability
 from seqmtl.exceptions import UsageError
 from seqmtl.io.genome import ContigPiece
-from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.blocks import Finder
@@ -87,11 +87,15 @@ class Predictor(ABC):
 
     Parameters
     ----------
-    organism : str
-        The organism.
+    model, organism, like, tree, genome, consensus
+        See :meth:`seqmtl.linear_model.base.Model.predictor`.
 
     Attributes
     ----------
+    organism : str
+        The organism.
+    model : Model
+        The model with the organism.
     has_introns : bool
         Whether its sites are the ends of introns, which are found, too.
     is_stranded : bool
@@ -101,8 +105,28 @@ class Predictor(ABC):
     has_introns = False
     is_stranded = True
 
-    def __init__(self, organism: str) -> None:
-        self.organism = organism
+    model: Model
+
+    def __init__(
+        self,
+        model: Model,
+        organism: str | None = None,
+        like: str | None = None,
+        tree: str | None = None,
+        genome: str | None = None,
+        consensus: str | None = None,
+    ) -> None:
+        self.organism = name_organism(model.tasks, organism, like, genome)
+        self.like, self.tree, self.genome, self.consensus = like, tree, genome, consensus
+        self._is_first = True
+        self._check(model)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {self.organism}"
+
+    @abstractmethod
+    def _check(self, model: Any) -> None:
+        """Check that the model fits, and take it, with the organism."""
 
     def __call__(self, sequence: Any) -> Predictions:
         """Return the sites, and the introns, of a sequence.
@@ -128,6 +152,9 @@ class Predictor(ABC):
         >>> sites[sites["probability"].argmax()][["start", "strand"]].tolist()
         (165, '+')
         """
+        if self._is_first:
+            self.warn_if_uncalibrated()
+            self._is_first = False
         codes = _codes(sequence)
         piece = ContigPiece("", 0, codes)
         finder = self.finder(introns=_MIN_PROBABILITY if self.has_introns else None)
@@ -187,17 +214,6 @@ class Predictor(ABC):
 class SitePredictor(Predictor):
     """Sites or windows that are scored alone.
 
-    Parameters
-    ----------
-    model : MultiTaskModel
-        The model.
-    organism : str
-        One of its organisms, or a relative without data; or a new one, with `like`.
-    like, tree : str, optional
-        The relative of a new organism, see :func:`seqmtl.adaptation.adapt`.
-    consensus : str, optional
-        Letters of the sites, or any. Default: those of the training windows.
-
     Raises
     ------
     UnknownTaskError
@@ -206,23 +222,15 @@ class SitePredictor(Predictor):
         If there is a consensus, and the model has no site.
     """
 
-    def __init__(
-        self,
-        model: MultiTaskModel,
-        organism: str,
-        *,
-        like: str | None = None,
-        tree: str | None = None,
-        consensus: str | None = None,
-    ) -> None:
-        super().__init__(organism)
-        if model.is_sliding and consensus is not None:
+    model: MultiTaskModel
+
+    def _check(self, model: MultiTaskModel) -> None:
+        if model.is_sliding and self.consensus is not None:
             raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
-        if like is not None:
-            model = adapt(model, organism, like=relative_named(like, tree), tree=tree)
-        model.log_relatives([organism])
+        if self.like is not None:
+            model = adapt(model, self.organism, like=self.like, tree=self.tree)
+        model.log_relatives([self.organism])
         self.model = model
-        self.consensus = consensus
         self.is_stranded = not model.is_sliding or model.features.is_stranded
 
     def check(self) -> None:
@@ -292,17 +300,18 @@ class SitePredictor(Predictor):
             return site
         if consensus.lower() == "any":
             return replace(site, letters="")
-        sequences = {sequence.strip() for sequence in consensus.upper().split(",")}
-        if site.letters and not sequences <= {*site.consensus}:
+        words = [word.strip() for word in consensus.upper().split(",")]
+        n = site.length if site.letters else 0
+        if site.letters and not {word[:n] for word in words} <= {*site.consensus}:
             logger.warning(
                 "the training windows have %s at the site, but --consensus is %s",
                 site.letters,
                 consensus,
             )
-        length = len(consensus.split(",")[0].strip())
-        if not length:
-            raise UsageError(f"must be letters such as AG, or any, got {consensus!r}", "consensus")
-        return replace(site, length=length, letters=consensus)
+        if len(words[0]) < max(n, 1):  # sites of any other letters would be among them
+            known = f" that begin with {site.letters}" if n else " such as AG"
+            raise UsageError(f"must be letters{known}, or any, got {consensus!r}", "consensus")
+        return replace(site, length=len(words[0]), letters=consensus)
 
 
 def _codes(sequence: Any) -> NDArray[np.uint8]:

@@ -3,30 +3,82 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
-from seqmtl._checks import check_choice
+from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, prefetch, run_all
 from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
-from seqmtl.io.genome import ContigPiece
+from seqmtl.io.genome import ContigPiece, read_contigs
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
-from seqmtl.scanning.filters import BlockCounts, ScanSummary
-from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
-from seqmtl.scanning.writers.formats import FORMATS, guess_format, make_writers
+from seqmtl.scanning.filters import ScanSummary, SiteFilters
+from seqmtl.scanning.finder import BlockSites
+from seqmtl.scanning.predictor import Predictor
+from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
+from seqmtl.scanning.writers.formats import Format, format_of, make_writers
 
 _log = logging.getLogger(__name__)
 
 
-class BlockResult(NamedTuple):
-    """A scored block, formatted for every writer, with its counts."""
+#: Called with every block and its sites by signal, in the order of the genome.
+OnBlock = Callable[[Block, SitesBySignal], None]
 
-    texts: list[Any]
-    counts: BlockCounts
-    n_bases: int
+
+def scan_genome(
+    predictor: Predictor,
+    genome: str,
+    output: str,
+    file_format: Format,
+    *,
+    filters: SiteFilters,
+    introns: float | None = None,
+    lengths: Mapping[str, int] | None = None,
+    on_block: OnBlock | None = None,
+) -> ScanSummary:
+    """Scan a genome for the sites of an organism, and write them.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        That of the organism.
+    genome : str
+        FASTA file, or ``-``.
+    output : str
+        See :func:`write_scan`.
+    file_format : Format
+        The format.
+    filters : SiteFilters
+        Which sites to report.
+    introns : float, optional
+        Minimum probability of introns, if they are written.
+    lengths : mapping of str to int, optional
+        Lengths of all contigs.
+    on_block : callable, optional
+        See :func:`write_scan`.
+    """
+    finder = predictor.finder(file_format, filters=filters, introns=introns)
+    value = "probability" if predictor.is_calibrated else "score"
+    has_scores_alone = file_format.is_track and value == "score"
+    if not has_scores_alone or filters.min_probability is not None:
+        predictor.warn_if_uncalibrated()
+    progress = ScanProgress(os.path.getsize(genome) if os.path.isfile(genome) else None)
+    contigs = read_contigs(genome, only=filters.scanned, on_read=progress.read)
+    try:
+        return write_scan(
+            output,
+            progress.contigs(contigs),
+            finder,
+            file_format=file_format.name,
+            track=TrackOptions(value, lengths),
+            progress=progress,
+            on_block=on_block,
+        )
+    finally:
+        progress.close()
 
 
 def write_scan(
@@ -37,6 +89,7 @@ def write_scan(
     file_format: str | None = None,
     track: TrackOptions | None = None,
     progress: Callable[[int], None] | None = None,
+    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -66,6 +119,8 @@ def write_scan(
         Options of the files.
     progress : callable, optional
         Called with the number of bases scanned.
+    on_block : callable, optional
+        Called with every block and its sites by signal, in the order of the genome.
 
     Returns
     -------
@@ -78,9 +133,7 @@ def write_scan(
     ValueError
         If the format is unknown.
     """
-    if file_format is not None:
-        check_choice("file_format", file_format, FORMATS)
-    chosen = guess_format(output) if file_format is None else FORMATS[file_format]
+    chosen = format_of(file_format, output)
     writers = make_writers(output, chosen, finder, track or TrackOptions())
     summary = ScanSummary()
     work = partial(_scan_block, finder=finder, writers=writers)
@@ -92,11 +145,13 @@ def write_scan(
             writer.begin(files[writer.path])
             stack.callback(writer.close)
         n_scanned = 0
-        for result in in_order(work, cut_blocks(prefetch(contigs), finder, summary)):
-            for writer, text in zip(writers, result.texts, strict=True):
+        for block, found, texts in in_order(work, cut_blocks(prefetch(contigs), finder, summary)):
+            for writer, text in zip(writers, texts, strict=True):
                 writer.write(text, files[writer.path])
-            summary.add(result.counts)
-            n_scanned += result.n_bases
+            if on_block is not None:
+                on_block(block, found.sites_by_signal)
+            summary.add(found.counts)
+            n_scanned += block.n_bases
             if progress is not None:
                 progress(n_scanned)
         run_all(partial(_finish, writers=writers, files=files), list(files))
@@ -110,11 +165,12 @@ def write_scan(
     return summary
 
 
-def _scan_block(block: Block, finder: Finder, writers: Sequence[SiteWriter]) -> BlockResult:
-    """Score and format one block; runs in a worker thread."""
-    sites_by_signal, counts = finder.find(*block)
-    texts = [writer.format(block, sites_by_signal) for writer in writers]
-    return BlockResult(texts, counts, block.n_bases)
+def _scan_block(
+    block: Block, finder: Finder, writers: Sequence[SiteWriter]
+) -> tuple[Block, BlockSites, list[Any]]:
+    """Score and format one block for every writer; runs in a worker thread."""
+    found = finder.find(*block)
+    return block, found, [writer.format(block, found.sites_by_signal) for writer in writers]
 
 
 def _finish(path: str, writers: Sequence[SiteWriter], files: Mapping[str, IO[bytes]]) -> None:

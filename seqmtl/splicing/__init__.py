@@ -8,11 +8,10 @@ if TYPE_CHECKING:
     from seqmtl.splicing.chain import Posteriors, join_ends, run_chain
     from seqmtl.splicing.finder import PairedFinder
     from seqmtl.splicing.fit import fit_layer
-    from seqmtl.splicing.paired_scores import PairedScores, score_paired
+    from seqmtl.splicing.paired_scores import score_paired
 
 __all__ = [
     "PairedFinder",
-    "PairedScores",
     "Posteriors",
     "fit_layer",
     "join_ends",
@@ -26,6 +25,6 @@ __getattr__ = import_on_use(
         "seqmtl.splicing.chain": "Posteriors join_ends run_chain",
         "seqmtl.splicing.finder": "PairedFinder",
         "seqmtl.splicing.fit": "fit_layer",
-        "seqmtl.splicing.paired_scores": "PairedScores score_paired",
+        "seqmtl.splicing.paired_scores": "score_paired",
     },
 )

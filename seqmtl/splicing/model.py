@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from seqmtl._names import match_names
 from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.calibration.curve import CalibrationCurve
-from seqmtl.exceptions import ModelFileError, SeqmtlError, UsageError
+from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.catalogue import STARTER
 from seqmtl.files.model_file import Forms, check_arrays
 from seqmtl.linear_model.base import FORMAT, FORMAT_VERSION, Model, damaged, is_known
@@ -36,7 +36,9 @@ from seqmtl.splicing.layer import (
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 if TYPE_CHECKING:
+    from seqmtl.scanning.labelled_scores import LabelledScores
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.training.example_source import ExampleSource
 
 #: Why a paired model does not predict examples.
 NOT_WINDOWS = (
@@ -146,6 +148,8 @@ class PairedModel(Model):
     shift: int = field(init=False, default=0)
 
     structure: ClassVar[str] = "pairs"
+    signals: ClassVar[tuple[str, ...]] = ENDS
+    learns_from_genome: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_ends(self.donor, self.acceptor)
@@ -174,19 +178,26 @@ class PairedModel(Model):
         self.decision_function(data)
         return {}
 
-    def _predictor(
-        self,
-        organism: str,
-        like: str | None,
-        tree: str | None,
-        genome: str | None,
-        consensus: str | None,
-    ) -> Predictor:
+    def _predictor(self) -> Callable[..., Predictor]:
         from seqmtl.splicing.predictor import IntronPredictor
 
-        if consensus is not None:
-            raise UsageError("is not for a model of seqmtl pair; leave it out", "consensus")
-        return IntronPredictor(self, organism, like=like, tree=tree, genome=genome)
+        return IntronPredictor
+
+    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
+        """Score the candidates of two datasets, alone and with their partners; see `Model`."""
+        from seqmtl.splicing.paired_scores import score_labelled
+
+        return score_labelled(self, sources, what)
+
+    def without_weights(self) -> PairedModel:
+        """Return a copy whose site models lack their weights, and their files."""
+        return replace(
+            self,
+            donor=self.donor.without_weights(),
+            acceptor=self.acceptor.without_weights(),
+            edges={name: edge.without_weights() for name, edge in self.edges.items()},
+            u12=tuple(model.without_weights() for model in self.u12),
+        )
 
     def layer_of(self, organism: str) -> PairLayer:
         """Return the layer of an organism.
@@ -443,7 +454,7 @@ def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
         If they are not classifiers of donors and of acceptors, of the same organisms.
     """
     for model, end in ((donor, ENDS[0]), (acceptor, ENDS[1])):
-        if not model.can_scan or model.kind != "classification":
+        if model.inputs != "windows" or model.kind != "classification":
             raise SeqmtlError(f"the model of {end}s must be a classifier of DNA windows")
         if model.site.kind != end:
             raise SeqmtlError(
@@ -463,7 +474,7 @@ def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
         If one is no classifier of such sites.
     """
     for signal, model in models.items():
-        is_scanning = model.can_scan and model.kind == "classification"
+        is_scanning = model.inputs == "windows" and model.kind == "classification"
         if signal not in EDGES or not is_scanning or model.site.kind != signal:
             raise SeqmtlError(
                 f"an edge of genes must be a classifier of {' or '.join(EDGES)} "

@@ -13,7 +13,7 @@ import numpy as np
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.relatives import relative_named, weights_of_relatives
+from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.base import is_known
@@ -67,7 +67,7 @@ def check_new(
         raise UsageError(f"organism {name!r} is in the model already; give it another name")
     other_donors(model, consensus)
     with messages_from(logging.WARNING):
-        adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
+        adapt(model.donor, name, like=like, tree=tree)
 
 
 def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -> PairedModel:
@@ -78,8 +78,8 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
     UnknownTaskError
         If no organism or clade has the name `like`; the message lists near matches.
     """
-    kernel, tasks, relative = model.donor.kernel, model.donor.tasks, relative_named(like, tree)
-    weights = weights_of_relatives(kernel, tasks, name, like=relative, tree=tree).weights
+    kernel, tasks = model.donor.kernel, model.donor.tasks
+    weights = weights_of_relatives(kernel, tasks, name, like=like, tree=tree).weights
     estimates = estimates_of_relatives(
         model, name, weights, weights, other_donors(model, None), SelfTrainingOptions()
     )
@@ -140,7 +140,7 @@ def add_unlabelled(
             name,
             sample,
             known_introns=evidence,
-            like=relative_named(like, tree),
+            like=like,
             tree=tree,
             watch=watch,
             donors=other_donors(model, consensus),

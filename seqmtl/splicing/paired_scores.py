@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl._names import match_names
-from seqmtl.scanning.candidate_scores import IN_MASK, block_edges
+from seqmtl.calibration.curve import to_probability
+from seqmtl.evaluation.documents import METHODS
+from seqmtl.scanning.candidate_scores import IN_MASK, CandidateScores, block_edges
+from seqmtl.scanning.labelled_scores import LabelledScores
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import (
@@ -23,34 +25,11 @@ from seqmtl.splicing.chain import either_class, margin_of, run_chain, to_log_odd
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import PathLike, read_both, shared_organisms
+from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
 
 _PIECE = 1_000_000  # bases that are scored at a time
-
-
-class PairedScores(NamedTuple):
-    """Labels and scores of held-out candidates of one signal.
-
-    Attributes
-    ----------
-    labels : ndarray of int8, shape (n,)
-        1 for true sites, -1 otherwise.
-    alone : ndarray of float64, shape (n,)
-        Scores of the site model.
-    paired : ndarray of float64, shape (n,)
-        Log-odds of the posterior.
-    tasks : ndarray of str, shape (n,)
-        Organisms.
-    blocks : ndarray of int64, shape (n,)
-        Number of the part of the regions where a candidate is.
-    """
-
-    labels: NDArray[np.int8]
-    alone: NDArray[np.float64]
-    paired: NDArray[np.float64]
-    tasks: NDArray[np.str_]
-    blocks: NDArray[np.int64]
 
 
 def score_paired(
@@ -60,7 +39,7 @@ def score_paired(
     *,
     split: str | None,
     organism: str | None = None,
-) -> dict[str, PairedScores]:
+) -> list[LabelledScores]:
     """Score every candidate in the regions that are in one split of both datasets.
 
     Parameters
@@ -76,8 +55,9 @@ def score_paired(
 
     Returns
     -------
-    dict
-        By signal, donor and acceptor. Annotated sites that a dataset excludes are left out.
+    list of LabelledScores
+        Donors and acceptors, each by the site model alone, and by the log-odds of the posterior.
+        Annotated sites that a dataset excludes are left out.
 
     Raises
     ------
@@ -90,7 +70,7 @@ def score_paired(
     if organism is not None:
         model.match(organism)
         names = [names[k] for k in match_names([organism], names, "both datasets")]
-    parts: dict[str, list[PairedScores]] = {end: [] for end in ENDS}
+    parts: dict[str, list[Sites]] = {end: [] for end in ENDS}
     for name in names:
         task = model.match(name)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
@@ -106,19 +86,37 @@ def score_paired(
             blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
             log_p = either_class(piece, run_chain(piece, layer).sites)
             piece = piece.adding(blocks=blocks, log_p=log_p).take(piece["labels"] != 0)
-            for end, columns in parts.items():
-                columns.append(_scores(piece.take(piece["signals"] == ENDS.index(end)), task))
+            piece = piece.adding(tasks=np.full(len(piece), task))
+            for number, end in enumerate(ENDS):
+                sites = piece.take(piece["signals"] == number)
+                parts[end].append(sites.take(np.argsort(sites.is_reverse, kind="stable")))
         if n_masked:
             logger.info("%s: %d %s", name, n_masked, IN_MASK)
-    return {
-        end: PairedScores(*(np.concatenate(column) for column in zip(*columns, strict=True)))
-        for end, columns in parts.items()
-    }
+    results = []
+    for end, site_model in zip(ENDS, (model.donor, model.acceptor), strict=True):
+        sites = Sites.join(parts[end])
+        tasks, counts = sites["tasks"], np.ones(len(sites), dtype=np.int64)
+        alone, paired = sites["scores"].astype(np.float64), to_log_odds(sites["log_p"])
+        p_alone = site_model.probability(alone, tasks.tolist())
+        both = ((alone, p_alone), (paired, to_probability(paired)))
+        for method, (scores, p) in zip(METHODS, both, strict=True):
+            columns = sites["labels"], scores, tasks, counts, None, sites["blocks"]
+            results.append(LabelledScores(end, method, CandidateScores(*columns), p))
+    return results
 
 
-def _scores(sites: Sites, task: str) -> PairedScores:
-    """Return the columns of the sites of a signal, plus before minus."""
-    sites = sites.take(np.argsort(sites.is_reverse, kind="stable"))
-    alone, paired = sites["scores"].astype(np.float64), to_log_odds(sites["log_p"])
-    tasks = np.full(len(sites), task)
-    return PairedScores(sites["labels"], alone, paired, tasks, sites["blocks"])
+def score_labelled(
+    model: PairedModel, sources: Sequence[ExampleSource], what: str
+) -> list[LabelledScores]:
+    """Score every candidate of a dataset of donors and one of acceptors; see ``Model``."""
+    donors, acceptors = (source.name for source in sources)
+    split, fitted_on = sources[0].split, model.training.get("split")
+    for source, site_model in zip(sources, (model.donor, model.acceptor), strict=True):
+        warn_if_trained_on(site_model, source.paths, model.tasks, split, what)
+    if split in (fitted_on, "all"):
+        logger.warning(
+            "the model was fitted on the %s regions, so its accuracy there is overestimated",
+            fitted_on,
+        )
+    options = {"split": sources[0].split_or_none, "organism": sources[0].organism}
+    return score_paired(model, donors, acceptors, **options)

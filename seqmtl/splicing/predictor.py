@@ -30,53 +30,36 @@ logger = logging.getLogger(__name__)
 class IntronPredictor(Predictor):
     """Introns of an organism.
 
-    Parameters
-    ----------
-    model : PairedModel
-        The model.
-    organism : str
-        One of its organisms; or a new one, with `like`.
-    like, tree : str, optional
-        The relative of a new organism, see :func:`seqmtl.adaptation.adapt`.
-    genome : str, optional
-        FASTA file of a new organism, on which it is settled how much each relative counts, and what
-        is learnt without rounds: lengths, and how rare some kinds of introns are. Default: by the
-        tree alone.
+    On the genome of a new organism it is settled how much each relative counts, and what is learnt
+    without rounds: lengths, and how rare some kinds of introns are.
 
     Raises
     ------
     UnknownTaskError
         If the model lacks the organism, or no organism or clade has the name `like`.
     UsageError
-        If the model has the organism, and `like` is given.
+        If the model has the organism, and `like` is given, or there is a consensus.
     """
 
     has_introns = True
 
-    def __init__(
-        self,
-        model: PairedModel,
-        organism: str,
-        *,
-        like: str | None = None,
-        tree: str | None = None,
-        genome: str | None = None,
-    ) -> None:
-        super().__init__(organism)
-        if like is None:
-            model.match(organism)
+    def _check(self, model: PairedModel) -> None:
+        if self.consensus is not None:
+            raise UsageError("is not for a model of seqmtl pair; leave it out", "consensus")
+        if self.like is None:
+            model.match(self.organism)
         else:
-            check_new(model, organism, like, tree)
-        self.model, self.like, self.tree, self.genome = model, like, tree, genome
+            check_new(model, self.organism, self.like, self.tree)
+        self._base = model
 
     @cached_property
-    def _paired(self) -> PairedModel:
+    def model(self) -> PairedModel:  # type: ignore[override]
         """The model with the organism."""
         if self.like is None:
-            return self.model
+            return self._base
         if self.genome is None:
-            return with_relatives(self.model, self.organism, self.like, self.tree)
-        arguments = self.model, self.organism, self.genome, self.like, self.tree
+            return with_relatives(self._base, self.organism, self.like, self.tree)
+        arguments = self._base, self.organism, self.genome, self.like, self.tree
         model = add_unlabelled(*arguments).paired()
         log_warnings(self.organism, model.training["unlabelled"][self.organism])
         logger.info("%s: seqmtl annotate learns from the genome, and finds more", self.organism)
@@ -132,5 +115,5 @@ class IntronPredictor(Predictor):
         """Return the finder of the introns and their ends; a new organism is added first."""
         signals = None if file_format is None else self.signals(file_format)
         return PairedFinder(
-            self._paired, self.organism, filters=filters, introns=introns, signals=signals
+            self.model, self.organism, filters=filters, introns=introns, signals=signals
         )

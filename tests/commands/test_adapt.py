@@ -91,7 +91,7 @@ def test_a_table_without_organisms_is_of_the_one_named_and_prevalences_hold(adap
 
 
 def test_without_labels_the_relatives_score(adapt, found, folder, tmp_path, seqmtl):
-    assert "man has no labels; it is scored from its relatives" in adapt("--like ape", data=None)
+    assert "man, no labels; it is scored from its relatives" in adapt("--like ape", data=None)
     assert found().tasks == OTHERS
     command = f"predict {tmp_path}/new.seqmtl {folder}/plain.tsv --organism man --split all"
     line = "man: no training data, scored from its relatives, of which ape counts most"

@@ -193,7 +193,7 @@ def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_pa
 def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, explain):
     make_model(Numeric(), 30, tasks=TASKS).save(tmp_path / "numbers.seqmtl")
     told = explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out", code=1)
-    assert "must be one of windows of DNA" in told
+    assert "is a model of numbers; use it in Python" in told
     assert not (tmp_path / "out").exists()
 
 

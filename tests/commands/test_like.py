@@ -2,15 +2,13 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load
 from seqmtl.adaptation import adapt
-from seqmtl.commands._options import name_of_file, with_organism_of_like
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.adaptation.relatives import name_organism
 from seqmtl.files import catalogue
 from seqmtl.sequences import concatenate
 from seqmtl.sequences.examples import Examples
@@ -83,17 +81,26 @@ def test_like_an_organism_of_the_model_is_a_new_organism_beside_it(scan, genome)
 
 
 @pytest.mark.parametrize(
-    ("file", "name"),
+    ("like", "file", "name"),
     [
-        ("x/mosquito.fa.gz", "mosquito"),
-        ("fly.fa", "fly_genome"),
-        ("-", "new_organism"),
-        (".fa", "new_organism"),
+        ("Diptera", "fly.fa", "Diptera"),
+        ("auto", "x/mosquito.fa.gz", "mosquito"),
+        ("auto", "fly.fa", "fly_genome"),
+        ("worm", "-", "new_organism"),
+        ("auto", ".fa", "new_organism"),
+        ("c_elegans", None, "new_organism"),
     ],
 )
-def test_a_new_organism_is_called_by_its_file(file, name):
-    model = SimpleNamespace(tasks=("d_melanogaster", "c_elegans"))
-    assert name_of_file(file, model.tasks) == name
+def test_a_new_organism_is_called_by_its_relative_or_its_file(like, file, name):
+    tasks = ("d_melanogaster", "c_elegans")
+    assert name_organism(tasks, None, like, file) == name
+    assert name_organism(tasks, "mine", like, file) == "mine"
+
+
+def test_an_organism_of_several_must_be_named(seqmtl, genome):
+    assert name_organism(("fly",), None) == "fly"
+    told = seqmtl(f"scan starter:donor {genome} -o {genome.parent}/x.bed", 2).err
+    assert re.search("error: --organism must be one of .*c_elegans, .*organisms of the mod", told)
 
 
 def test_auto_is_no_name(scan, genome):
@@ -276,11 +283,3 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
         shown = seqmtl(f"{command.format(new)} --organism yeti", 2).err
         assert "task 'yeti' is not in the model's task kernel; it has" in shown
         assert "(or give it a place among them: --like, seqmtl adapt" in shown
-
-
-def test_paired_models_refuse_it_without_a_genome():
-    model = load("starter:splice")
-    request = SimpleNamespace(like="bee", tree=None, organism=None)
-    message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
-    with pytest.raises(SeqmtlError, match=message):
-        with_organism_of_like(model, request, "g.fa")

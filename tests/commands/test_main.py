@@ -177,7 +177,7 @@ def test_stopping_early_is_exit_code_3_and_json_logs_are_json(table, tmp_path, s
         (
             2,
             "scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
-            "has 3 organisms; name one",
+            "--organism must be one of ape, man, fly, the organisms of the model",
         ),
     ],
 )

@@ -1,7 +1,5 @@
 """Options that would do nothing, and empty texts, are refused by every command."""
 
-import inspect
-
 import pytest
 
 import seqmtl as package
@@ -99,7 +97,7 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("evaluate {pair} {donors} {acceptors} --negatives {table}", "--negatives is not for"),
         ("evaluate {pair} {donors} {acceptors} --reference {fasta}", "--reference is not for"),
         ("evaluate {pair} {donors} {acceptors} --plot x.png", "--plot is not for"),
-        ("evaluate {pair} {donors} {acceptors} --like a", "--like with a model of seqmtl pair"),
+        ("evaluate {pair} {donors} {acceptors} --like a", "--like a needs the organism of"),
         ("evaluate {pair} {donors} {acceptors} --organism z", "'z' is not in this model"),
         ("evaluate {single} {donors} --like a", "--like a needs the organism of"),
         ("explain {single} --split train -o {out}", "--split is for windows; give DATA"),
@@ -122,7 +120,11 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("scan {kmers} {fasta} --strand + -o {out}", "no option --strand; both strands are"),
         ("scan {single} {fasta} --softmask=skip -o x", "no option --softmask; case is ignored"),
         ("variants {kmers} --vcf x --fasta {fasta} --distance 3 -o x.vcf", "--distance is for"),
-        ("variants {pair} --vcf x --fasta {fasta} --like a -o x.vcf", "--like with a model of"),
+        (
+            "variants {single} --vcf x --fasta x --tree metazoa -o x.vcf",
+            "--tree needs --like",
+        ),
+        ("scan {single} {fasta} --organism all --like a -o {out}", "--like places one organism"),
         ("calibrate {kmers} {table} --split all --folds 2 -o {out}", "--folds is for the split"),
     ],
 )
@@ -133,11 +135,3 @@ def test_options_that_do_nothing_are_refused(
     assert message in seqmtl(command.format(**files), 2).err
     assert not list(tmp_path.iterdir())
     assert not files["out"].exists()
-
-
-def test_the_help_says_where_like_is_refused():
-    like = inspect.signature(package.variants).parameters["like"]
-    assert like.default is None
-    assert "(with a model of seqmtl pair only in scan)" in " ".join(
-        package.variants.__doc__.split()
-    )

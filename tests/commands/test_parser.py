@@ -3,9 +3,12 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
+from seqmtl import COMMANDS, commands
 from seqmtl.commands._parser import Parser, did_you_mean
 from seqmtl.commands._request import options_of
 from seqmtl.commands.main import GROUPS, command_named, command_names
@@ -20,6 +23,18 @@ def test_without_a_command_all_are_listed_and_that_is_a_usage_error(seqmtl):
     assert listed[0] == "annotate"
     titles = [line[:-1] for line in shown.err.splitlines() if re.fullmatch(r"[a-z].*:", line)]
     assert titles == [*GROUPS, "examples"]
+
+
+def test_a_command_is_in_one_group_and_those_for_python_are_listed():
+    modules = {module.name for module in iter_modules(commands.__path__)}
+    names = {name for name in modules if not name.startswith("_")} - {"main"}
+    assert sorted(command_names()) == sorted(names)
+    assert {name for name in names if hasattr(command_module(name), name)} == {*COMMANDS}
+    assert all(command_named(name).name == name for name in names)
+
+
+def command_module(name):
+    return import_module(f"seqmtl.commands.{name}")
 
 
 @pytest.mark.parametrize("name", command_names())

@@ -43,7 +43,6 @@ COMMANDS = (
     "evaluate {m} {table} --json {tmp}/x.json",
     "calibrate {m} {table} -o {tmp}/c",
     "adapt {m} {table} --organism new -o {tmp}/a",
-    "info {m}",
     "scan {m} {table} -o {tmp}/x.bed",
     "explain {m} -o {tmp}/x",
     "similarity {m} -o {tmp}/x.tsv",
@@ -70,7 +69,10 @@ def models(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("kind", "command"),
-    [*(("kernels", own) for own in COMMANDS), *(("numbers", own) for own in COMMANDS[:4])],
+    [
+        *(("kernels", own) for own in COMMANDS),
+        *(("numbers", own) for own in (*COMMANDS[:5], COMMANDS[-1])),
+    ],
 )
 def test_models_for_python_are_refused(kind, command, models, table, tmp_path, seqmtl):
     error = seqmtl(command.format(m=models / kind, table=table, tmp=tmp_path), 1).err
@@ -79,6 +81,11 @@ def test_models_for_python_are_refused(kind, command, models, table, tmp_path, s
     assert error.endswith(end)
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_any_model_is_described(models, seqmtl):
+    assert "wd:3" in seqmtl(f"info {models / 'kernels'}").out
+    assert "numbers" in seqmtl(f"info {models / 'numbers'}").out
 
 
 def test_a_detector_of_novelties(table, tmp_path, seqmtl):

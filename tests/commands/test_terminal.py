@@ -61,7 +61,7 @@ def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, seqmtl, 
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("seqmtl.loading.load_site_model", fail)
+    monkeypatch.setattr("seqmtl.loading.load", fail)
     assert seqmtl(f"info {model}", 1).err == f"seqmtl: error: {message}\n"
 
 

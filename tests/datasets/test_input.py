@@ -358,7 +358,7 @@ def test_a_failure_leaves_nothing_behind(folder, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("seqmtl.datasets.writing._exclusion_lines", fail)
+    monkeypatch.setattr("seqmtl.io.dataset.write_json", fail)
     with pytest.raises(OSError, match=r"disk full"):
         build(folder, config_text())
     assert not (folder / "out").exists()

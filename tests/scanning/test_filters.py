@@ -211,6 +211,7 @@ def test_filters_that_cannot_be_are_refused():
         (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
         (["--min-probability", "2"], "--min-probability must be a number from 0 to 1, got 2.0"),
         (["--consensus", "AGG"], None),
+        (["--consensus", "G"], "--consensus must be letters that begin with GT, or any, got 'G'"),
         (["--consensus", "xy"], "--consensus must be 2 of the letters"),
         (["--consensus", ""], "--consensus must have a value, got an empty text"),
         (["--regions", ""], "--regions must name a file, got an empty text"),

@@ -19,7 +19,7 @@ from seqmtl.scanning import Scanner, SiteFinder, TrackOptions, write_scan
 from seqmtl.scanning.blocks import cut_blocks, join_contigs
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.writers.bed import merge_values
-from seqmtl.scanning.writers.formats import guess_format
+from seqmtl.scanning.writers.formats import format_of
 from seqmtl.sequences import decode, encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from tests.scanning.cases import flip, make_contig
@@ -365,10 +365,10 @@ class TestFiles:
             "-": "bed",
             "a.b/sites": "bed",
         }.items():
-            assert guess_format(name).name == expected
+            assert format_of(None, name).name == expected
         for name in ("a.txt", "a.vcf.gz", "c.elegans"):
             with pytest.raises(ValueError, match=r"one of \.bw .* \.bed .*; or name the format"):
-                guess_format(name)
+                format_of(None, name)
 
     def test_blocks_are_bgzip(self):
         from Bio import bgzf

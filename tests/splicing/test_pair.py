@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from seqmtl import TaskKernel, Windows
+from seqmtl.evaluation.documents import METHODS
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
@@ -90,11 +91,17 @@ def _by_hand(model, letters, word):
     return ends(starts, is_reverse, model.log_odds(scores, "b"))
 
 
+def _scores(*data, **options):
+    """Return the candidates of the test regions by signal and method."""
+    results = score_paired(*data, split="test", **options)
+    return {(held.signal, held.method): held.candidates for held in results}
+
+
 def test_candidates_of_both_strands_are_those_in_the_letters(case):
     donor, acceptor, donors, acceptors = _inputs(case)
     model = load(case / "splice")
     layer = model.layer_of("b")
-    found = score_paired(model, donors, acceptors, split="test", organism="b")
+    found = _scores(model, donors, acceptors, organism="b")
     held = read_split_genome(donors, "b", "test")
     assert held.regions.shape == (1, 2)
     codes = held.genome.codes[slice(*held.regions[0])]
@@ -102,12 +109,13 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
     given = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
     by_signal = np.split(posteriors_of(given, codes, layer), [len(given[0])])
     for signal, expected in zip(SIGNALS, by_signal, strict=True):
-        n_excluded = expected.size - found[signal].labels.size
+        held = found[signal, "paired"]
+        n_excluded = expected.size - held.labels.size
         assert 0 <= n_excluded < 5
-        got = np.sort(-np.logaddexp(0, -found[signal].paired))
+        got = np.sort(-np.logaddexp(0, -held.scores))
         if not n_excluded:
             assert_allclose(got, np.sort(expected), atol=2e-3)
-        labels = found[signal].labels > 0
+        labels = held.labels > 0
         n_true = sum(
             (w.labels > 0).sum()
             for w in [read_dataset(case / f"{signal}s", split="test", organism="b").windows]
@@ -117,15 +125,16 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
 
 def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
     model = load(case / "splice")
-    whole = score_paired(model, case / "donors", case / "acceptors", split="test")
+    whole = _scores(model, case / "donors", case / "acceptors")
     monkeypatch.setattr(paired_scores, "_PIECE", 9_000)
-    cut = score_paired(model, case / "donors", case / "acceptors", split="test")
+    cut = _scores(model, case / "donors", case / "acceptors")
     for signal in SIGNALS:
-        order = [np.lexsort([held.alone, held.paired]) for held in (whole[signal], cut[signal])]
-        assert whole[signal].labels.size == cut[signal].labels.size
-        assert whole[signal].labels.sum() == cut[signal].labels.sum()
-        a, b = (held.paired[o] for held, o in zip((whole[signal], cut[signal]), order, strict=True))
-        assert_allclose(a, b, atol=1e-5)
+        of_signal = [[scores[signal, method] for method in METHODS] for scores in (whole, cut)]
+        order = [np.lexsort([alone.scores, paired.scores]) for alone, paired in of_signal]
+        (_, a), (_, b) = of_signal
+        assert a.labels.size == b.labels.size
+        assert a.labels.sum() == b.labels.sum()
+        assert_allclose(a.scores[order[0]], b.scores[order[1]], atol=1e-5)
 
 
 def test_a_region_shorter_than_a_window_has_no_candidates(case):
@@ -309,6 +318,23 @@ def test_evaluate_names_what_it_cannot_do(case, seqmtl):
         assert message in seqmtl(f"evaluate {words}", 2).err
     shown = seqmtl(f"evaluate {case}/splice {data} --split valid --bootstrap 0")
     assert "the model was fitted on the valid regions" in shown.err
+
+
+def test_an_organism_that_the_model_lacks_is_evaluated_by_a_relative(case, tmp_path, seqmtl):
+    _rename(case / "splice", tmp_path / "z")  # it has z in place of a, with the same weights
+    command = f"{case}/donors {case}/acceptors --organism a --bootstrap 0 --json {tmp_path}"
+    seqmtl(f"evaluate {case}/splice {command}/own.json")
+    seqmtl(f"evaluate {tmp_path}/z {command}/like.json --like z")
+    own, like = (
+        json.loads((tmp_path / f"{name}.json").read_text())["signals"] for name in ("own", "like")
+    )
+    for signal in SIGNALS:
+        alone, paired = (
+            [found[signal][method]["tasks"]["a"]["auprc_genome"] for found in (own, like)]
+            for method in METHODS
+        )
+        assert alone[0] == pytest.approx(alone[1])
+        assert paired[1] > max(alone[1], 0.9 * paired[0])
 
 
 def test_an_organism_that_the_datasets_lack_is_told(case, tmp_path, seqmtl):

@@ -125,7 +125,7 @@ def test_letters_that_are_none_are_refused(case):
 
 def test_what_cannot_be_predicted_is_refused(case, new):
     model = seqmtl.load(new / "pair.seqmtl")
-    with pytest.raises(UsageError, match="the model has 2 organisms; name one of a, b"):
+    with pytest.raises(UsageError, match="organism must be one of a, b, the organisms of"):
         model.predictor()
     with pytest.raises(SeqmtlError, match="zzz"):
         model.predictor("zzz")

@@ -13,8 +13,7 @@ from seqmtl._checks import check_choice
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.bgzip import packer
 from seqmtl.io.bed import check_first_field
-from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.finder import SiteFinder
+from seqmtl.scanning.blocks import Block, Finder
 from seqmtl.scanning.writers.lines import Field, Fields, format_lines, name_field
 from seqmtl.sequences.sites import Sites
 
@@ -31,6 +30,8 @@ class TrackOptions(NamedTuple):
         Values in bedGraph and bigWig.
     lengths : mapping of str to int, optional
         Length of every contig in bases; required by bigWig, listed in GFF3.
+    number : int
+        Number of their signal.
     strand : {"both", "+", "-"}
         Strand of the sites in the file, if it is for one.
     min_probability : float, optional
@@ -39,6 +40,7 @@ class TrackOptions(NamedTuple):
 
     value: str = "score"
     lengths: Mapping[str, int] | None = None
+    number: int = 0
     strand: str = "both"
     min_probability: float | None = None
 
@@ -50,7 +52,7 @@ class SiteWriter(ABC):
     ----------
     path : str
         Final path of the file.
-    finder : SiteFinder
+    finder : Finder
         What is scored and reported.
     track : TrackOptions
         Options of the file.
@@ -67,9 +69,11 @@ class SiteWriter(ABC):
         Whether the sites of all signals are in one file.
     is_track : bool
         Whether it has a value for every site, and no more of it.
-    is_binary : bool
-        Whether it is a binary file, which is not written from its first byte to its last, needs
-        the lengths of all contigs, and has the sites of one strand.
+    needs_lengths : bool
+        Whether it begins with the lengths of all contigs; such a file is compressed, and is not
+        written from its first byte to its last.
+    is_of_strand : bool
+        Whether it has the sites of one strand.
     has_introns : bool
         Whether its lines are introns.
     lists_contigs : bool
@@ -98,7 +102,8 @@ class SiteWriter(ABC):
     suffixes: tuple[str, ...] = ()
     is_together = False
     is_track = False
-    is_binary = False
+    needs_lengths = False
+    is_of_strand = False
     has_introns = False
     lists_contigs = False
     suffix_beside = ""
@@ -107,12 +112,12 @@ class SiteWriter(ABC):
     what = ""
     signals: Mapping[str, Any] = {}
 
-    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
+    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         check_choice("value", track.value, ("score", "probability"))
-        if track.value == "probability" and finder.log_odds is None:
-            raise ValueError("probabilities as values need log_odds; give the finder the function")
         self.path = path
-        self.finder = finder
+        self.finder = finder.finders[track.number]
+        if track.value == "probability" and self.finder.log_odds is None:
+            raise ValueError("probabilities as values need log_odds; give the finder the function")
         self.track = track
         self.n_records = 0
         self.prior = self._checked_prior() if self.signals else 0.0
@@ -162,7 +167,7 @@ class SiteWriter(ABC):
 class TextWriter(SiteWriter):
     """A text file, in bgzip blocks if its name ends in .gz."""
 
-    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
+    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self.pack = packer(path)
 
@@ -230,7 +235,7 @@ class BoundaryWriter(TextWriter):
 
     n_coordinates = 1
 
-    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
+    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self._contig = ""
         self._pending: list[tuple[Any, ...]] = []

@@ -9,8 +9,7 @@ from typing import IO
 import numpy as np
 
 from seqmtl.io.bigwig import BigWigLayout, PackedValues
-from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.finder import SiteFinder
+from seqmtl.scanning.blocks import Block, Finder
 from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
 
 #: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
@@ -34,10 +33,10 @@ class BigwigWriter(SiteWriter):
 
     noun = "values"
     suffixes = (".bw", ".bigwig")
-    is_track = is_binary = lists_contigs = True
+    is_track = is_of_strand = needs_lengths = lists_contigs = True
     suffix_beside = ".bw"
 
-    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
+    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self._is_reverse = track.strand == "-"
         self._layout = BigWigLayout(track.lengths or {})

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from seqmtl._checks import check_choice
 from seqmtl.exceptions import ParameterError, UsageError
 from seqmtl.files.streams import Output
 from seqmtl.files.write import is_special
@@ -55,7 +56,7 @@ class Format(NamedTuple):
     @property
     def needs_lengths(self) -> bool:
         """Whether the lengths of all contigs must be known."""
-        return any(writer.is_binary for writer in self.writers)
+        return any(writer.needs_lengths for writer in self.writers)
 
     @property
     def lists_contigs(self) -> bool:
@@ -79,74 +80,100 @@ FORMATS["all"] = Format("all", (IntronWriter, BedWriter, BigwigWriter))
 SUFFIXES = {name: writer.suffixes for name, writer in _WRITERS.items() if writer.suffixes}
 
 
-class OutputFile(NamedTuple):
-    """A file of a scan, or a part of one that has several signals.
-
-    Attributes
-    ----------
-    path : str
-        Its name; "" for a stream.
-    writer : type
-        Class that writes it.
-    number : int
-        Number of its signal.
-    strand : {"both", "+", "-"}
-        Strand of its sites, if it is for one.
-    """
-
-    path: str
-    writer: type[SiteWriter]
-    number: int
-    strand: str = "both"
-
-
-def guess_format(output: Output) -> Format:
-    """Return the format of a file name; BED if the name has no suffix.
+def format_of(name: str | None, output: Output) -> Format:
+    """Return the format of a name, or else of the suffix of a file; BED if it has none.
 
     Raises
     ------
     ValueError
-        If no format has this suffix.
+        If there is no such format, or none has this suffix.
     """
-    name = _name(output).lower().removesuffix(".gz")
-    formats = [kind for kind, suffixes in SUFFIXES.items() if name.endswith(suffixes)]
-    if not formats and os.path.splitext(name)[1]:
+    if name is not None:
+        check_choice("file_format", name, FORMATS)
+        return FORMATS[name]
+    stem = _name(output).lower().removesuffix(".gz")
+    names = [kind for kind, suffixes in SUFFIXES.items() if stem.endswith(suffixes)]
+    if not names and os.path.splitext(stem)[1]:
         all_suffixes = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
         raise ParameterError(
             f"must end in one of {all_suffixes} (or of these and .gz), got {output}; or name the "
             "format (--format)",
             "output",
         )
-    return FORMATS[formats[0] if formats else "bed"]
+    return FORMATS[names[0] if names else "bed"]
 
 
 def output_paths(
-    output: str, file_format: Format, has_strand: bool, signals: Sequence[str] = ("",)
+    output: Output,
+    file_format: Format,
+    has_strand: bool,
+    signals: Sequence[str] = ("",),
+    *,
+    has_introns: bool = False,
 ) -> list[str]:
-    """Return the files of a scan.
+    """Return the files of a scan, after checking that there can be such files.
 
     They are OUT.donor.bed and OUT.acceptor.bed for BED of both signals, and alike for other formats
     but spsc and introns; OUT.plus.bw and OUT.minus.bw for bigWig of both strands.
+
+    Parameters
+    ----------
+    output : path-like or binary stream
+        OUT; ``-`` for standard output.
+    file_format : Format
+        The format.
+    has_strand : bool
+        Whether a site is on a strand.
+    signals : sequence of str
+        Signals of the sites.
+    has_introns : bool
+        Whether there are introns.
+
+    Raises
+    ------
+    UsageError
+        If there are no introns for it, or it is a stream or compressed, and the format is not for
+        these.
     """
-    return list(
-        dict.fromkeys(file.path for file in _files(output, file_format, has_strand, signals))
-    )
+    _check(_name(output), file_format, len(signals), has_introns=has_introns)
+    files = _files(_name(output) or "-", file_format, has_strand, signals)
+    return list(dict.fromkeys(path for path, *_ in files))
+
+
+def _check(output: str, file_format: Format, n_signals: int, *, has_introns: bool) -> None:
+    is_stream, name = not output or is_special(output), file_format.name
+    if file_format.has_introns and not has_introns:
+        raise UsageError("introns need a model of seqmtl pair; choose another --format")
+    if is_stream and file_format.has_several_files:
+        raise UsageError(f"{name} writes several files; name them, such as FOLDER/sites")
+    if is_stream and n_signals > 1 and not file_format.is_together:
+        raise UsageError(
+            f"{name} has a file for each of {n_signals} signals, so it cannot be written to "
+            "standard output; name a file, or choose spsc or introns"
+        )
+    if is_stream and file_format.needs_lengths:
+        raise UsageError(f"{name} cannot be written to standard output; name a file")
+    if output.endswith(".gz") and file_format.needs_lengths:
+        raise UsageError(f"{name} is already compressed; name it without .gz, got {output}")
 
 
 def _files(
     output: str, file_format: Format, has_strand: bool, signals: Sequence[str]
-) -> Iterator[OutputFile]:
-    """Yield every file of a scan; one with several signals for each of them."""
+) -> Iterator[tuple[str, type[SiteWriter], int, str]]:
+    """Yield path, writer, number of the signal and strand of every file of a scan.
+
+    A file with several signals is yielded for each of them.
+    """
     for writer in file_format.writers:
         name = f"{output}{writer.suffix_beside}" if file_format.has_several_files else output
         for number, signal in enumerate(signals[:1] if writer.has_introns else signals):
             is_separate = len(signals) > 1 and not writer.is_together
             path = inserted(name, signal) if is_separate else name
-            if writer.is_binary and has_strand:
-                yield OutputFile(inserted(path, "plus"), writer, number, "+")
-                yield OutputFile(inserted(path, "minus"), writer, number, "-")
+            if writer.is_of_strand and has_strand:
+                yield inserted(path, "plus"), writer, number, "+"
+                yield inserted(path, "minus"), writer, number, "-"
             else:
-                yield OutputFile(path, writer, number)
+                yield path, writer, number, "both"
 
 
 def inserted(path: str, part: str) -> str:
@@ -162,43 +189,17 @@ def make_writers(
     output: Output, file_format: Format, finder: Finder, track: TrackOptions
 ) -> list[SiteWriter]:
     """Return a writer for each signal, and for each strand that has a file."""
-    name = _name(output)
     signals = [site_finder.signal for site_finder in finder.finders]
-    check_seekable(name, file_format, len(signals))
-    if file_format.has_introns and finder.introns is None:
-        raise UsageError("introns need a model of seqmtl pair; choose another --format")
-    if file_format.has_several_files and finder.introns is not None:
-        track = track._replace(min_probability=finder.introns.min_probability)
-    writers: list[SiteWriter] = []
-    for path, writer, number, strand in _files(name, file_format, finder.has_strand, signals):
-        of_file = track._replace(strand=strand)
-        if issubclass(writer, IntronWriter):
-            writers.append(writer(path, finder, of_file))
-        else:
-            writers.append(writer(path, finder.finders[number], of_file))
-    return writers
-
-
-def check_seekable(output: str, file_format: Format, n_signals: int = 1) -> None:
-    """Check that an output can hold a format.
-
-    Raises
-    ------
-    UsageError
-        If it is a stream, but the format needs files, or is compressed twice.
-    """
-    is_stream, name = not output or is_special(output), file_format.name
-    if is_stream and file_format.has_several_files:
-        raise UsageError(f"{name} writes several files; name them, such as FOLDER/sites")
-    if is_stream and n_signals > 1 and not file_format.is_together:
-        raise UsageError(
-            f"{name} has a file for each of {n_signals} signals, so it cannot be written to "
-            "standard output; name a file, or choose spsc or introns"
+    introns = finder.introns
+    _check(_name(output), file_format, len(signals), has_introns=introns is not None)
+    if file_format.has_several_files and introns is not None:
+        track = track._replace(min_probability=introns.min_probability)
+    return [
+        writer(path, finder, track._replace(number=number, strand=strand))
+        for path, writer, number, strand in _files(
+            _name(output), file_format, finder.has_strand, signals
         )
-    if is_stream and file_format.needs_lengths:
-        raise UsageError(f"{name} cannot be written to standard output; name a file")
-    if output.endswith(".gz") and file_format.needs_lengths:
-        raise UsageError(f"{name} is already compressed; name it without .gz, got {output}")
+    ]
 
 
 def _name(output: Output) -> str:

@@ -52,7 +52,7 @@ class IntronWriter(LineWriter):
     preset = "bed"
 
     def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
-        super().__init__(path, finder.finders[0], track)
+        super().__init__(path, finder, track)
         self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
         self._top = finder.filters.top
         if self._is_gff:
