@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.variant_effects import (
         AnnotationSummary,
         EffectScorer,
+        ExonScorer,
         PairedEffectScorer,
         WindowEffectScorer,
     )
@@ -56,6 +57,10 @@ class Variants(_options.Relatives, _options.Threads):
         metavar="X",
         kind=_kinds.positive_float,
     )
+    annotation: str | None = option(
+        "also the effect on each exon of an annotation: GFF3, GTF or BED12 (model of seqmtl pair)",
+        metavar="FILE",
+    )
     chrom_map: str | None = option(
         "contig names in the VCF and in the FASTA, a pair per line", metavar="TSV"
     )
@@ -81,7 +86,13 @@ class Variants(_options.Relatives, _options.Threads):
         scorer = _scorer(self)
         chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
         genome = self._genome(scorer, chrom_map)
-        annotator = Annotator(scorer, genome, chrom_map=chrom_map, threshold=self.threshold)
+        annotator = Annotator(
+            scorer,
+            genome,
+            chrom_map=chrom_map,
+            threshold=self.threshold,
+            exons=self._exons(scorer, genome),
+        )
         started = time.perf_counter()
         summary = annotate_vcf(
             self.vcf,
@@ -90,7 +101,8 @@ class Variants(_options.Relatives, _options.Threads):
             table=self.tsv,
             command=self.command,
         )
-        _report(summary, self.output, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        _report(summary, self.output, seconds, has_exons=self.annotation is not None)
         if summary.is_sorted:
             index_packed(self.output, "vcf", summary.max_position)
         elif self.output.endswith(".gz"):
@@ -109,7 +121,7 @@ class Variants(_options.Relatives, _options.Threads):
         return counts
 
     def _check_outputs(self) -> None:
-        inputs = [self.model, self.vcf, self.fasta, self.tree, self.chrom_map]
+        inputs = [self.model, self.vcf, self.fasta, self.tree, self.annotation, self.chrom_map]
         check_outputs(inputs, [self.output, self.tsv, self.json])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
             raise UsageError(
@@ -140,15 +152,39 @@ class Variants(_options.Relatives, _options.Threads):
             files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
             raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
+    def _exons(self, scorer: _Scorer, genome: Genome) -> ExonScorer | None:
+        """Return the scorer of annotated exons, if they are asked for."""
+        from seqmtl.io import read_annotation
+        from seqmtl.sequences.genome import unknown_contig
+        from seqmtl.variant_effects import ExonScorer, PairedEffectScorer
+
+        if self.annotation is None:
+            return None
+        assert isinstance(scorer, PairedEffectScorer)
+        annotation = read_annotation(self.annotation)
+        exons = ExonScorer(scorer.finder, genome, annotation.transcripts)
+        n, n_contigs = len(exons.exons.names), len({*annotation.contigs} & {*genome.names})
+        logger.info("%s: %d exons on %d contigs of variants", self.annotation, n, n_contigs)
+        if not n_contigs:
+            logger.warning(
+                "%s: %s", self.annotation, unknown_contig(annotation.contigs, genome.names)
+            )
+        return exons
+
 
 def _scorer(request: Variants) -> _Scorer:
     """Return the scorer of alleles for the model."""
     from seqmtl.loading import load_site_model
     from seqmtl.splicing.model import PairedModel
+    from seqmtl.splicing.new_organism import check_new, with_relatives
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer, WindowEffectScorer
 
+    model = load_site_model(request.model)
+    is_paired = isinstance(model, PairedModel)
+    if not is_paired:
+        request.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
     model, request = _options.with_organism_of_like(
-        load_site_model(request.model), request, request.fasta
+        model, request, request.fasta, has_genome=is_paired
     )
     if request.organism is None and len(model.tasks) > 1:
         raise UsageError(
@@ -156,6 +192,9 @@ def _scorer(request: Variants) -> _Scorer:
             f"{', '.join(model.tasks)} with --organism"
         )
     organism, distance = request.organism or model.tasks[0], request.distance
+    if isinstance(model, PairedModel) and request.like is not None:
+        check_new(model, organism, request.like, request.tree)
+        model = with_relatives(model, organism, request.like, request.tree)
     if not isinstance(model, PairedModel) and model.is_sliding:
         request.refuse(("distance",), "is for models of sites; this one has none, leave it out")
         model.log_relatives([organism])
@@ -168,7 +207,7 @@ def _scorer(request: Variants) -> _Scorer:
     return EffectScorer(model, organism, distance=distance)
 
 
-def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
+def _report(summary: AnnotationSummary, output: str, seconds: float, *, has_exons: bool) -> None:
     """Log the numbers of variants scored and skipped, with reasons."""
     from seqmtl.variant_effects.alleles import REASONS
 
@@ -196,6 +235,9 @@ def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
             reason,
             summary.examples[reason],
         )
+    if has_exons:
+        report = logger.info if summary.n_in_exons else logger.warning
+        report("%d of %d alleles reach annotated exons", summary.n_in_exons, summary.n_scored)
     if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
         logger.warning("most REF alleles differ from the genome; is it the right assembly?")
 
