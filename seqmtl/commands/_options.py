@@ -341,7 +341,7 @@ class Relatives(Request):
 
     like: str | None = option(
         "relative of a new organism: species, genus, clade or NCBI taxid, or auto (with a model of "
-        "seqmtl pair only in scan)",
+        "seqmtl pair in scan and variants)",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -393,8 +393,8 @@ def with_organism_of_like(
         return model, request
     if isinstance(model, PairedModel) and not has_genome:
         raise UsageError(
-            "--like with a model of seqmtl pair is for seqmtl scan and adapt, which read the "
-            "genome; add the organism with seqmtl adapt, and leave --like out"
+            "--like with a model of seqmtl pair is for seqmtl scan, variants and adapt, which read "
+            "the genome; add the organism with seqmtl adapt, and leave --like out"
         )
     if organism == "all" and "all" not in model.tasks:
         raise UsageError("--like places one organism; name it with --organism, or leave that out")

@@ -246,6 +246,8 @@ _TEXT = """\
   seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
   seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \\
       --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
+  seqmtl variants starter:splice --like dog --vcf in.vcf --fasta dog.fa --annotation dog.gtf.gz \\
+      --tsv exons.tsv -o out.vcf.gz
   bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
 
 Every line is written unchanged, except for a new INFO entry with one item per ALT allele (and the
@@ -275,7 +277,20 @@ A third entry, SeqMTL_exon, is about exons between two successive introns. It ha
 for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_EL|EA_EG|EA_EL,
 these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
 0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
-direction. An exon lost without a gain is skipped in the transcript."""
+direction. An exon lost without a gain is skipped in the transcript.
+
+With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
+bases in the exon or in the windows of its ends, one item per ALT allele and exon:
+  SeqMTL_exons=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
+  TRANSCRIPTS  those with the exon, joined by &
+  FIRST-LAST   its first and last base, 1-based
+  ACC, DON     log-odds of its acceptor and its donor by the models of the sites alone; . where the
+               transcript begins or ends
+  EFFECT       the sum of both changes, below 0 if the exon becomes weaker
+An end without its letters (AG; GT, or GC where the model has such donors) has the least log-odds of
+the model, about -10. Of an indel that can be placed on either side of an end, the smaller change
+counts. --tsv then has these columns, a line per allele and exon. All alleles have their exons, also
+those below the --threshold."""
 
 
 COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)

@@ -281,6 +281,6 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
 def test_paired_models_refuse_it_without_a_genome():
     model = load("starter:splice")
     request = SimpleNamespace(like="bee", tree=None, organism=None)
-    message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
+    message = "--like with a model of seqmtl pair is for seqmtl scan, variants and adapt"
     with pytest.raises(SeqmtlError, match=message):
         with_organism_of_like(model, request, "g.fa")
