@@ -86,6 +86,7 @@ class Variants(_options.Relatives, _options.Threads):
         scorer = _scorer(self)
         chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
         genome = self._genome(scorer, chrom_map)
+        _warn_of_short_contigs(scorer, genome)
         annotator = Annotator(
             scorer,
             genome,
@@ -207,6 +208,25 @@ def _scorer(request: Variants) -> _Scorer:
     return EffectScorer(model, organism, distance=distance)
 
 
+def _warn_of_short_contigs(scorer: _Scorer, genome: Genome) -> None:
+    """Warn of contigs in which sites are scored without their partners."""
+    from seqmtl.variant_effects import PairedEffectScorer
+
+    if not isinstance(scorer, PairedEffectScorer):
+        return
+    lengths = zip(genome.names, genome.lengths.tolist(), strict=True)
+    short = [name for name, n_bases in lengths if n_bases < scorer.shortest_contig]
+    if short:
+        logger.warning(
+            "%d of %d contigs, such as %s, are shorter than two introns (%d bases): their sites "
+            "are scored alone, without partners; --annotation has the effects on their exons",
+            len(short),
+            len(genome),
+            short[0],
+            scorer.shortest_contig,
+        )
+
+
 def _report(summary: AnnotationSummary, output: str, seconds: float, *, has_exons: bool) -> None:
     """Log the numbers of variants scored and skipped, with reasons."""
     from seqmtl.variant_effects.alleles import REASONS
@@ -278,6 +298,8 @@ for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_
 these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
 0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
 direction. An exon lost without a gain is skipped in the transcript.
+In contigs shorter than two introns (of median length), sites lack their partners: they have the
+probabilities of the models of the sites alone, without introns and exons, and a warning says so.
 
 With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
 bases in the exon or in the windows of its ends, one item per ALT allele and exon:

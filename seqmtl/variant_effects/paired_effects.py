@@ -33,6 +33,9 @@ class PairedEffectScorer(AlleleScorer):
     (:func:`seqmtl.splicing.chain.context_of`), in the same tiles of a contig for every allele, so
     that results do not depend on other alleles.
 
+    In contigs shorter than two introns of median length, such as those of one exon, sites may lack
+    their partners, and are scored by the site models alone; there are no introns and no exons.
+
     Parameters
     ----------
     model : PairedModel
@@ -46,6 +49,8 @@ class PairedEffectScorer(AlleleScorer):
     ----------
     finder : PairedFinder
         Finds the sites, and runs the chain.
+    shortest_contig : int
+        Bases of the shortest contig in which sites are scored with their partners.
 
     Raises
     ------
@@ -61,8 +66,11 @@ class PairedEffectScorer(AlleleScorer):
 
     def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
         self.finder = PairedFinder(model, organism)
+        layer = self.finder.layer
+        shares = np.cumsum(layer.density(layer.span))
+        self.shortest_contig = 2 * (1 + int(np.searchsorted(shares, 0.5)))
         windows = max(finder.length for finder in self.finder.finders)
-        context = context_of(self.finder.layer)
+        context = context_of(layer)
         max_distance = context + windows if distance is None else min(context + windows, distance)
         length = 2 * max_distance + 1
         turns = (max_distance, max_distance)
@@ -98,7 +106,11 @@ class PairedEffectScorer(AlleleScorer):
         contig = genome.codes[begin : int(alleles.ends[0])]
         first, last = tiles[0] * self._tile, (tiles[1] + 1) * self._tile
         neighbourhood = Neighbourhood(
-            self.finder, contig, first - self._margin, last + self._margin
+            self.finder,
+            contig,
+            first - self._margin,
+            last + self._margin,
+            is_alone=contig.size < self.shortest_contig,
         )
         for i in changing:
             self._score_one(
