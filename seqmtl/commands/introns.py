@@ -81,17 +81,8 @@ class Introns(_options.Relatives, _options.Threads):
             if not os.path.isfile(path):
                 fault = "not a regular file" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
-        model, request = _options.with_organism_of_like(
-            load_site_model(self.model), self, self.genome, has_genome=True
-        )
-        if request.organism is None and len(model.tasks) > 1:
-            raise UsageError(
-                f"the model has {len(model.tasks)} organisms; name one of "
-                f"{', '.join(model.tasks)} with --organism"
-            )
-        organism = request.organism or model.tasks[0]
-        predictor = model.predictor(
-            organism, like=self.like, tree=self.tree, genome=self.genome if self.like else None
+        predictor = load_site_model(self.model).predictor(
+            self.organism, like=self.like, tree=self.tree, genome=self.genome
         )
         if not isinstance(predictor, IntronPredictor):
             raise UsageError("introns are judged by a model of seqmtl pair, such as starter:splice")
@@ -120,7 +111,7 @@ class Introns(_options.Relatives, _options.Threads):
             "schema_version": 1,
             "command": "introns",
             "seqmtl_version": __version__,
-            "organism": organism,
+            "organism": predictor.organism,
             **_counts(self.introns, introns, n_given=len(_distinct(source.chains))),
         }
         write_json(self.json, counts)
