@@ -113,6 +113,26 @@ class FeatureDefinition:
         """Return the number of features of examples of `length` bases or numbers."""
         raise NotImplementedError
 
+    def feature_names(self, length: int) -> NDArray[np.str_]:
+        """Return what every feature counts, for examples of `length` bases or numbers.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features,)
+            ``ACG@-2`` is a k-mer whose first base is at -2 from the anchor, that of the site if
+            there is one, and ``ACG@-4..0`` one in a bin of positions, 0-based half-open. ``ACG`` is
+            anywhere, and so is ``A.C``, with a gap. ``x0`` is a number. Names of joint maps begin
+            with the number of the map: ``1:ACG``.
+
+        Raises
+        ------
+        SeqmtlError
+            If features are hashed: several k-mers share one.
+        MemoryLimitError
+            If the names do not fit into memory.
+        """
+        raise NotImplementedError
+
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as JSON values (model files)."""
         raise NotImplementedError

@@ -36,7 +36,9 @@ from seqmtl.features.grammar import DEFAULT_VIEWS
 from seqmtl.features.kmer_views import (
     KmerView,
     Layout,
+    check_names,
     format_views,
+    kmer_names,
     lay_out,
     parse_views,
     requested_bits,
@@ -182,6 +184,19 @@ class PositionalKmers(FeatureDefinition):
         layout = self.layout(length)
         bits = self._bits(layout)
         return 1 << bits if bits else layout.n_features
+
+    def feature_names(self, length: int) -> NDArray[np.str_]:
+        """Return the k-mer and the position of every feature, see :class:`FeatureDefinition`."""
+        layout, anchor = self.layout(length), self.resolved_anchor(length)
+        check_names(layout.n_features, layout.span + 12, self._bits(layout) > 0)
+        names = []
+        for k, bins in zip(layout.levels.k.tolist(), layout.levels.bins, strict=True):
+            kmers = kmer_names(range(k))
+            for number in range(int(bins.max()) + 1):
+                places = np.flatnonzero(bins == number) - anchor
+                end = f"..{places[-1] + 1}" * (places.size > 1)
+                names.append(np.char.add(kmers, f"@{places[0]}{end}"))
+        return np.concatenate(names)
 
     def span(self, length: int) -> int:
         """Return the length of the longest k-mers."""
