@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +15,7 @@ from seqmtl.splicing.chain import content_between, promising, with_letters
 from seqmtl.splicing.coding import GC_REACH, WORD
 
 _MIN_INTRON = 0.01  # probability
-#: Least probability of an exon that is listed.
-MIN_EXON = 0.001
+_MIN_EXON = 0.001
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64), np.empty(0)
 
 
@@ -118,19 +116,8 @@ class Neighbourhood:
             sites = sites.take(~sites["is_u12"])
             log_p = -np.logaddexp(0.0, -with_letters(sites, self._finder.layer))
             return SitePosteriors(sites, Posteriors(log_p, *_NO_PAIRS, *_NO_PAIRS))
-        return SitePosteriors(sites, run_chain(sites, self._finder.layer, _MIN_INTRON))
-
-    def with_exons(self, candidates: SitePosteriors) -> SitePosteriors:
-        """Return the candidates of a haplotype with the exons between them, which take time."""
-        if self._is_alone:
-            return candidates
-        posteriors = run_chain(candidates.sites, self._finder.layer, None, MIN_EXON)
-        return SitePosteriors(candidates.sites, posteriors)
-
-    @cached_property
-    def reference_with_exons(self) -> SitePosteriors:
-        """The candidates of the reference with the exons between them."""
-        return self.with_exons(self.reference)
+        posteriors = run_chain(sites, self._finder.layer, _MIN_INTRON, _MIN_EXON)
+        return SitePosteriors(sites, posteriors)
 
 
 def _moved(sites: Sites, shift: int) -> Sites:

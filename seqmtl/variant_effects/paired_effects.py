@@ -15,10 +15,9 @@ from seqmtl.splicing.model import PairedModel
 from seqmtl.variant_effects.alleles import Alleles
 from seqmtl.variant_effects.effects import EXON, AlleleScorer, Effects, Haplotypes, Profile, ranges
 from seqmtl.variant_effects.exon_effects import compare_exons, exons_of, probability
-from seqmtl.variant_effects.neighbourhoods import MIN_EXON, Neighbourhood, SitePosteriors
+from seqmtl.variant_effects.neighbourhoods import Neighbourhood, SitePosteriors
 
 _DECIMALS = 6  # of probabilities; farther away, an allele changes them by less
-_LEAST_CHANGE = MIN_EXON / 2  # of a site, without which no exon changes by more than MIN_EXON
 
 
 class PairedEffectScorer(AlleleScorer):
@@ -147,12 +146,7 @@ class PairedEffectScorer(AlleleScorer):
                             *(end + neighbourhood.start for end in ends),
                             p,
                         )
-        if max(float(of_signal.changes.max()) for of_signal in effects[:2]) >= _LEAST_CHANGE:
-            with_exons = (
-                neighbourhood.reference_with_exons,
-                neighbourhood.with_exons(haplotype_sites[1]),
-            )
-            self._compare_exons(with_exons, zone, (m, n), neighbourhood.start, effects[2])
+        self._compare_exons(haplotype_sites, zone, (m, n), neighbourhood.start, effects[2])
 
     def _profile(
         self,
