@@ -55,6 +55,7 @@ from seqmtl.training.cross_validation import (
     CrossValidation,
     LikelihoodCache,
     posterior_weights,
+    view_grams,
 )
 from seqmtl.training.settings import COSTS, Settings
 from seqmtl.training.solver import ONE_THREAD, check_classes, problem_of
@@ -248,9 +249,10 @@ def _choose_features(
     They are the first that are not worse than the best by a standard error.
     """
     K = (np.ones((len(sample.names),) * 2) + np.eye(len(sample.names))) / 2.0
+    grams = view_grams(candidates, sample.data)
 
     def judge(features: FeatureDefinition) -> Array:
-        folds = CrossValidation(sample, features, settings)
+        folds = CrossValidation(sample, features, settings, grams=grams)
         return folds.of_examples(folds.fit(K, 1.0).log_likelihoods)
 
     likelihoods.expect(len(candidates))
