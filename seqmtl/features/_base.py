@@ -13,6 +13,7 @@ from seqmtl._memory import require_memory
 from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.sequences import Windows
 
 _FREQUENT = 0.05  # share of rows above which a dense product is faster than lists of rows
 _DENSE = 1 << 24  # numbers in a dense matrix at most
@@ -84,8 +85,6 @@ class FeatureDefinition:
             Windows; texts may differ in length if the features are position-free.
         """
         from scipy.sparse import vstack
-
-        from seqmtl.sequences import Windows
 
         windows = X
         if not isinstance(X, Windows):
@@ -178,6 +177,14 @@ class FeatureDefinition:
     def bind(self, data: Any) -> Rows:
         """Bind the map to examples."""
         raise NotImplementedError
+
+    def check_windows(self, data: Any) -> None:
+        """Raise TypeError for examples that are not windows of DNA."""
+        if not isinstance(data, Windows):
+            raise TypeError(
+                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
+                "read them with read_windows or Windows.from_strings"
+            )
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters

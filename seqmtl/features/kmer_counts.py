@@ -38,6 +38,7 @@ from seqmtl.features.kmer_views import (
     kmer_names,
     parse_views,
     requested_bits,
+    rounded_text,
     split_hash,
     table_levels,
 )
@@ -178,9 +179,7 @@ class KmerCounts(FeatureDefinition):
         return parse_views(split_hash(self.views)[0] or ANYWHERE_VIEWS)
 
     def __str__(self) -> str:
-        rounded = [v._replace(weight=float(f"{v.weight:.3g}")) for v in self.kmer_views()]
-        bits = requested_bits(self.views, self.hash_bits)
-        return format_views(rounded) + ("" if bits is None else f",hash:{bits}")
+        return rounded_text(self.kmer_views(), requested_bits(self.views, self.hash_bits))
 
     def _layout(self) -> tuple[Patterns, int, int]:
         """Return the patterns, the number of features, and the bits of the hash or 0."""
@@ -202,11 +201,7 @@ class KmerCounts(FeatureDefinition):
         TypeError
             If `data` is not a :class:`~seqmtl.sequences.Windows`.
         """
-        if not isinstance(data, Windows):
-            raise TypeError(
-                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
-                "read them with read_windows or Windows.from_strings"
-            )
+        self.check_windows(data)
         return CountRows(*self._layout(), data)
 
     @property

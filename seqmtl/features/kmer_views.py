@@ -352,6 +352,12 @@ def format_views(views: Sequence[KmerView]) -> str:
     return ",".join(map(format_view, views))
 
 
+def rounded_text(views: Sequence[KmerView], bits: int | None) -> str:
+    """Format views with rounded weights, and the bits of their hash if there are some."""
+    rounded = [view._replace(weight=float(f"{view.weight:.3g}")) for view in views]
+    return format_views(rounded) + ("" if bits is None else f",hash:{bits}")
+
+
 def format_view(view: KmerView) -> str:
     """Format one view as :func:`format_views` does."""
     ends = ["" if end is None else f"{end}" for end in (view.begin, view.end)]

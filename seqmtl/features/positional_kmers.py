@@ -42,6 +42,7 @@ from seqmtl.features.kmer_views import (
     lay_out,
     parse_views,
     requested_bits,
+    rounded_text,
     split_hash,
     table_levels,
 )
@@ -126,10 +127,7 @@ class PositionalKmers(FeatureDefinition):
         return parse_views(views) if isinstance(views, str) else tuple(views)
 
     def __str__(self) -> str:
-        views = self.kmer_views(0)
-        rounded = format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
-        bits = self._requested_bits()
-        return rounded if bits is None else f"{rounded},hash:{bits}"
+        return rounded_text(self.kmer_views(0), self._requested_bits())
 
     def layout(self, length: int) -> Layout:
         """Lay the views out in windows of `length` bases.
@@ -139,7 +137,6 @@ class PositionalKmers(FeatureDefinition):
         ValueError
             If a parameter is out of range, or a view does not fit.
         """
-        self._requested_bits()
         return lay_out(self.kmer_views(length), length, self.resolved_anchor(length))
 
     def resolved_anchor(self, length: int) -> int:
@@ -156,17 +153,9 @@ class PositionalKmers(FeatureDefinition):
         TypeError
             If `data` is not a :class:`~seqmtl.sequences.Windows`.
         """
-        if not isinstance(data, Windows):
-            raise TypeError(
-                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
-                "read them with read_windows or Windows.from_strings"
-            )
+        self.check_windows(data)
         layout = self.layout(data.length)
         return PositionalRows(layout, data, self._bits(layout))
-
-    def resolved_hash_bits(self, length: int) -> int:
-        """Return the hash bits for windows of `length` bases, 0 for exact indices."""
-        return self._bits(self.layout(length))
 
     def _requested_bits(self) -> int | None:
         return requested_bits(getattr(self, "views", None), self.hash_bits)
@@ -248,7 +237,7 @@ class PositionalKmers(FeatureDefinition):
             "kind": PositionalKmers.kind,
             "views": format_views(self.kmer_views(length)),
             "anchor": self.resolved_anchor(length),
-            "hash_bits": self.resolved_hash_bits(length),
+            "hash_bits": self._bits(self.layout(length)),
         }
 
     @classmethod
