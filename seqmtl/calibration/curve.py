@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from seqmtl._checks import check_choice
 from seqmtl._surroundings import unchanged_environment
 from seqmtl.calibration.sigmoid import fit_sigmoid
 from seqmtl.exceptions import ParameterError
-from seqmtl.files.model_file import Forms
+
+if TYPE_CHECKING:
+    from seqmtl.files.model_file import Forms
 
 METHODS = ("auto", "isotonic", "sigmoid")
 #: Number of true sites of a task from which "auto" uses isotonic regression.

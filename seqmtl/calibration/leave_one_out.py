@@ -157,8 +157,9 @@ def find_alike(rows: Rows, W: Any = None) -> NDArray[np.int64]:
     if W is None:
         mixture = rng.random(rows.n_features, dtype=np.float32)
     else:
-        tables = getattr(W, "tables", [W])
-        mixture = np.sum([V @ rng.random(V.shape[1]).astype(V.dtype) for V in tables], axis=0)
+        mixture = np.zeros(W.shape[0], W.dtype)
+        for V in getattr(W, "tables", [W]):
+            mixture += V @ rng.random(V.shape[1]).astype(V.dtype)
     scores = rows.scores(mixture[:, np.newaxis], np.zeros(rows.n_rows, dtype=np.int16))
     return find_copies(scores, rows.squared_norms())
 

@@ -200,7 +200,8 @@ have no importance.
 Of models without a site (features spectrum, gapped) the importance is the same everywhere:
 top_kmers.tsv and kmers_ORGANISM.png have the k-mers of --max-order letters that raise or lower the
 expected score most, and the number of windows of DATA with them; motifs_ORGANISM.png aligns those
-above 0. Positions in contributions.tsv count from the first base of the window."""
+above 0. Of features such as wd:5,spectrum:1-6 without a site, only the k-mers anywhere are in these
+files. Positions in contributions.tsv count from the first base of the window."""
 
 
 COMMAND = Command(

@@ -37,7 +37,7 @@ _CLOSED_PIPE = 128 + 13  # SIGPIPE, as in a shell
 
 #: Commands by what they are for, in the order in which a newcomer needs them.
 GROUPS = {
-    "a genome, with pre-trained models": "annotate scan",
+    "a genome, with pre-trained models": "annotate scan introns",
     "models trained on annotated genomes": "dataset train calibrate evaluate pair adapt",
     "with any model": "predict variants explain info report",
     "organisms and methods": "similarity compare",

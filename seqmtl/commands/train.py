@@ -77,7 +77,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         choices=("auto", "none"),
     )
     features: str | None = _options.features_option("model")
-    C: float | None = _of_model("-C", "cost (default: tuned per organism; 1 without tuning)")
+    C: float | None = _of_model("-C", "cost (default: tuned; 1 without tuning)")
     loss: str = _of_model(
         "hinge, squared_hinge or logistic",
         metavar="LOSS",

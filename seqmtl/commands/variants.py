@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.variant_effects import (
         AnnotationSummary,
         EffectScorer,
+        ExonScorer,
         PairedEffectScorer,
         WindowEffectScorer,
     )
@@ -56,6 +57,10 @@ class Variants(_options.Relatives, _options.Threads):
         metavar="X",
         kind=_kinds.positive_float,
     )
+    annotation: str | None = option(
+        "also the effect on each exon of an annotation: GFF3, GTF or BED12 (model of seqmtl pair)",
+        metavar="FILE",
+    )
     chrom_map: str | None = option(
         "contig names in the VCF and in the FASTA, a pair per line", metavar="TSV"
     )
@@ -81,7 +86,14 @@ class Variants(_options.Relatives, _options.Threads):
         scorer = _scorer(self)
         chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
         genome = self._genome(scorer, chrom_map)
-        annotator = Annotator(scorer, genome, chrom_map=chrom_map, threshold=self.threshold)
+        _warn_of_short_contigs(scorer, genome)
+        annotator = Annotator(
+            scorer,
+            genome,
+            chrom_map=chrom_map,
+            threshold=self.threshold,
+            exons=self._exons(scorer, genome),
+        )
         started = time.perf_counter()
         summary = annotate_vcf(
             self.vcf,
@@ -90,7 +102,8 @@ class Variants(_options.Relatives, _options.Threads):
             table=self.tsv,
             command=self.command,
         )
-        _report(summary, self.output, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        _report(summary, self.output, seconds, has_exons=self.annotation is not None)
         if summary.is_sorted:
             index_packed(self.output, "vcf", summary.max_position)
         elif self.output.endswith(".gz"):
@@ -109,7 +122,7 @@ class Variants(_options.Relatives, _options.Threads):
         return counts
 
     def _check_outputs(self) -> None:
-        inputs = [self.model, self.vcf, self.fasta, self.tree, self.chrom_map]
+        inputs = [self.model, self.vcf, self.fasta, self.tree, self.annotation, self.chrom_map]
         check_outputs(inputs, [self.output, self.tsv, self.json])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
             raise UsageError(
@@ -140,22 +153,38 @@ class Variants(_options.Relatives, _options.Threads):
             files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
             raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
+    def _exons(self, scorer: _Scorer, genome: Genome) -> ExonScorer | None:
+        """Return the scorer of annotated exons, if they are asked for."""
+        from seqmtl.io import read_annotation
+        from seqmtl.sequences.genome import unknown_contig
+        from seqmtl.variant_effects import ExonScorer, PairedEffectScorer
+
+        if self.annotation is None:
+            return None
+        assert isinstance(scorer, PairedEffectScorer)
+        annotation = read_annotation(self.annotation)
+        exons = ExonScorer(scorer.finder, genome, annotation.transcripts)
+        n, n_contigs = len(exons.exons.names), len({*annotation.contigs} & {*genome.names})
+        logger.info("%s: %d exons on %d contigs of variants", self.annotation, n, n_contigs)
+        if not n_contigs:
+            logger.warning(
+                "%s: %s", self.annotation, unknown_contig(annotation.contigs, genome.names)
+            )
+        return exons
+
 
 def _scorer(request: Variants) -> _Scorer:
     """Return the scorer of alleles for the model."""
+    from seqmtl.adaptation.relatives import name_organism
     from seqmtl.loading import load_site_model
     from seqmtl.splicing.model import PairedModel
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer, WindowEffectScorer
 
-    model, request = _options.with_organism_of_like(
-        load_site_model(request.model), request, request.fasta
-    )
-    if request.organism is None and len(model.tasks) > 1:
-        raise UsageError(
-            f"the model has {len(model.tasks)} organisms; name one of "
-            f"{', '.join(model.tasks)} with --organism"
-        )
-    organism, distance = request.organism or model.tasks[0], request.distance
+    model = load_site_model(request.model)
+    if not isinstance(model, PairedModel):
+        request.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
+    model, request = _options.with_organism_of_like(model, request, request.fasta)
+    organism, distance = name_organism(model.tasks, request.organism), request.distance
     if not isinstance(model, PairedModel) and model.is_sliding:
         request.refuse(("distance",), "is for models of sites; this one has none, leave it out")
         model.log_relatives([organism])
@@ -168,7 +197,26 @@ def _scorer(request: Variants) -> _Scorer:
     return EffectScorer(model, organism, distance=distance)
 
 
-def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
+def _warn_of_short_contigs(scorer: _Scorer, genome: Genome) -> None:
+    """Warn of contigs in which sites are scored without their partners."""
+    from seqmtl.variant_effects import PairedEffectScorer
+
+    if not isinstance(scorer, PairedEffectScorer):
+        return
+    lengths = zip(genome.names, genome.lengths.tolist(), strict=True)
+    short = [name for name, n_bases in lengths if n_bases < scorer.shortest_contig]
+    if short:
+        logger.warning(
+            "%d of %d contigs, such as %s, are shorter than two introns (%d bases): their sites "
+            "are scored alone, without partners; --annotation has the effects on their exons",
+            len(short),
+            len(genome),
+            short[0],
+            scorer.shortest_contig,
+        )
+
+
+def _report(summary: AnnotationSummary, output: str, seconds: float, *, has_exons: bool) -> None:
     """Log the numbers of variants scored and skipped, with reasons."""
     from seqmtl.variant_effects.alleles import REASONS
 
@@ -196,6 +244,9 @@ def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
             reason,
             summary.examples[reason],
         )
+    if has_exons:
+        report = logger.info if summary.n_in_exons else logger.warning
+        report("%d of %d alleles reach annotated exons", summary.n_in_exons, summary.n_scored)
     if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
         logger.warning("most REF alleles differ from the genome; is it the right assembly?")
 
@@ -204,6 +255,8 @@ _TEXT = """\
   seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
   seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \\
       --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
+  seqmtl variants starter:splice --like dog --vcf in.vcf --fasta dog.fa --annotation dog.gtf.gz \\
+      --tsv exons.tsv -o out.vcf.gz
   bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
 
 Every line is written unchanged, except for a new INFO entry with one item per ALT allele (and the
@@ -233,7 +286,22 @@ A third entry, SeqMTL_exon, is about exons between two successive introns. It ha
 for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_EL|EA_EG|EA_EL,
 these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
 0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
-direction. An exon lost without a gain is skipped in the transcript."""
+direction. An exon lost without a gain is skipped in the transcript.
+In contigs shorter than two introns (of median length), sites lack their partners: they have the
+probabilities of the models of the sites alone, without introns and exons, and a warning says so.
+
+With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
+bases in the exon or in the windows of its ends, one item per ALT allele and exon:
+  SeqMTL_exons=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
+  TRANSCRIPTS  those with the exon, joined by &
+  FIRST-LAST   its first and last base, 1-based
+  ACC, DON     log-odds of its acceptor and its donor by the models of the sites alone; . where the
+               transcript begins or ends
+  EFFECT       the sum of both changes, below 0 if the exon becomes weaker
+An end without its letters (AG; GT, or GC where the model has such donors) has the least log-odds of
+the model, about -10. Of an indel that can be placed on either side of an end, the smaller change
+counts. --tsv then has these columns, a line per allele and exon. All alleles have their exons, also
+those below the --threshold."""
 
 
 COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)

@@ -337,51 +337,43 @@ class Descent:
         self.now.n_active = self._active.size
 
     def run_epochs(self, max_epochs: float, on_epoch: OnEpoch | None = None) -> None:
-        """Take epochs until a check is due, or no example is active."""
-        n, visits = self.alpha.size, 0.0
-        until_check = _CHECKS_PER_ROUND * self.problem.rows.scoring_cost
-        for _ in range(_EPOCHS_PER_ROUND):
-            if visits >= until_check or self.work >= max_epochs:
-                break
-            stop_if_over()
-            self._epoch()
-            self.n_epochs += 1
-            visits += self._active.size / n
-            if on_epoch is not None:
-                now = self._progress(self.now.primal, self.now.dual, self.now.gap)
-                on_epoch(WarmStart(self.alpha, self.theta), now)
-            if not self._active.size:
-                break
-
-    def _epoch(self) -> None:
-        """Visit the active examples once (lines 5 to 10), and drop those that need no step."""
+        """Take epochs (lines 5 to 10) until a check is due, or no example is active."""
         from seqmtl.core.dcd_loops import epoch, plain_epoch
 
-        p, weights = self.problem, self.weights
+        p, weights, n, visits = self.problem, self.weights, self.alpha.size, 0.0
         examples = (p.y, self._tasks, self._H, p.C, p.targets)
-        loss = p.loss.as_numba_args
-        order = self._rng.permutation(self._active)
-        K = np.ascontiguousarray(p.K)
-        groups = weights.as_numba_args()
+        K, groups = np.ascontiguousarray(p.K), weights.as_numba_args()
+        of_loss = p.bias_scale, p.loss.as_numba_args, self._shrink_margin
         # the plain loop and the other take the same steps
         is_plain = weights.groups.is_single and self._rows is p.rows and len(p.rows.views) == 1
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return self._rows.block(rows, weights.dtype)
 
-        # threads compute the next blocks of features while this one takes its steps
-        parts = blocks_of(order, self._rows.row_size)
-        for rows, block in zip(parts, ahead(compute, parts), strict=True):
-            shrink_margin, scale = self._shrink_margin, p.bias_scale
-            if is_plain:
-                state = self.alpha, weights.tables[0], self.bias, self._stays
-                plain_epoch(block, rows, examples, state, K[0], scale, loss, shrink_margin)
-            else:
-                state = self.alpha, weights.flat, self.bias, self._stays
-                epoch(block, rows, examples, state, groups, K, scale, loss, shrink_margin)
-        self.work += order.size / self.alpha.size
-        self._active = self._active[self._stays[self._active]]
-        self._has_drifted = True
+        until_check = _CHECKS_PER_ROUND * p.rows.scoring_cost
+        for _ in range(_EPOCHS_PER_ROUND):
+            if visits >= until_check or self.work >= max_epochs:
+                break
+            stop_if_over()
+            # threads compute the next blocks of features while this one takes its steps
+            parts = blocks_of(self._rng.permutation(self._active), self._rows.row_size)
+            for rows, block in zip(parts, ahead(compute, parts), strict=True):
+                if is_plain:
+                    state = self.alpha, weights.tables[0], self.bias, self._stays
+                    plain_epoch(block, rows, examples, state, K[0], *of_loss)
+                else:
+                    state = self.alpha, weights.flat, self.bias, self._stays
+                    epoch(block, rows, examples, state, groups, K, *of_loss)
+            self.n_epochs += 1
+            self.work += self._active.size / n
+            self._active = self._active[self._stays[self._active]]
+            self._has_drifted = True
+            visits += self._active.size / n
+            if on_epoch is not None:
+                now = self._progress(self.now.primal, self.now.dual, self.now.gap)
+                on_epoch(WarmStart(self.alpha, self.theta), now)
+            if not self._active.size:
+                break
 
     def recompute_W(self) -> bool:  # noqa: N802
         """Compute W = V K from alpha; return False if it is so already.

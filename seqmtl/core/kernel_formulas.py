@@ -40,18 +40,19 @@ def graph(A: Array, a: Array) -> Array:
     return K
 
 
-def graph_without_norm(A: Array, component: NDArray[np.int64]) -> Array:
+def components(A: Array) -> NDArray[np.int64]:
+    """Return the connected component of every task, numbered from 0, shape (T,)."""
+    from scipy.sparse.csgraph import connected_components
+
+    return np.asarray(connected_components(A != 0.0, directed=False)[1], dtype=np.int64)
+
+
+def graph_without_norm(A: Array) -> Array:
     """Return the pseudo-inverse of L, which is K for a = 0 (2015, eq. 19).
 
-    It is orthogonal to the constant vector of each component.
-
-    Parameters
-    ----------
-    A : ndarray of float64, shape (T, T)
-        Adjacency matrix.
-    component : ndarray of int64, shape (T,)
-        Number of the connected component of every task.
+    It is orthogonal to the constant vector of each component of the adjacency matrix A.
     """
+    component = components(A)
     P = (component[:, None] == component) / np.bincount(component)[component]  # on the null space
     # L and P have the same eigenvectors, so that pinv(L) = (L + P)^-1 - P. As P 1 = 1, the
     # Laplacian of A - P is L + P - I, to which `graph` adds I
@@ -106,24 +107,13 @@ def smooth(D: Array, sigma: Array) -> Array:
     return np.exp(-D / sigma[:, None, None])
 
 
-def shared_path(shared: Array, base: float) -> Array:
-    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)).
+def shared_path(below: Array, lengths: Array, base: float) -> KernelStack:
+    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)) of leaves of a tree.
 
-    `shared` is the length from the root of a tree to the last common ancestor of two leaves, and
-    height its diagonal: the correlation of traits that drift along the branches, plus a part that
-    all have in common.
-    """
-    height = np.sqrt(np.diagonal(shared))
-    K = base + (1.0 - base) * shared / np.outer(height, height)
-    np.fill_diagonal(K, 1.0)
-    return K
-
-
-def branches(below: Array, lengths: Array, base: float) -> KernelStack:
-    """Return K of :func:`shared_path` as a sum over the branches of the tree.
-
-    K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is 1 / sqrt(height of t) for the leaves
-    t below branch j, of length l_j, and 0 for others.
+    `shared` is the length from the root to the last common ancestor of two leaves, and height that
+    to a leaf: the correlation of traits that drift along the branches, plus a part that all have in
+    common. As a sum over branches, K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is
+    1 / sqrt(height of t) for the leaves t below branch j, of length l_j, and 0 for others.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 #: Number of tasks up to which matrices are as fast as nodes; a plain choice.
-MAX_SINGLE_GROUP = 16
+MAX_TASKS_AS_MATRIX = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class KernelStack:
         """Return the sums over nodes, shape (T, J), of lengths l, shape (M, J)."""
         is_used = N.any(axis=0) & l.any(axis=0)
         stack = cls(l[:, is_used], N[:, is_used])
-        return stack if len(N) > MAX_SINGLE_GROUP else cls(stack.matrices())
+        return stack if len(N) > MAX_TASKS_AS_MATRIX else cls(stack.matrices())
 
     @classmethod
     def join(cls, stacks: Sequence[KernelStack]) -> KernelStack:

@@ -16,8 +16,8 @@ from seqmtl.datasets.true_sites import Contigs, SiteResolver
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
-from seqmtl.io.junctions import is_gff, is_hint, read_junctions
-from seqmtl.io.tsv import read_rows
+from seqmtl.io.intron_chains import has_genes
+from seqmtl.io.junctions import read_junctions
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.sites import Sites
@@ -73,7 +73,7 @@ def read_known_introns(
     """
     signals = ("donor", "acceptor")
     rules = SiteRules()
-    annotation = read_annotation(path) if _has_genes(path) else None
+    annotation = read_annotation(path) if path != "-" and has_genes(path) else None
     junctions = [] if annotation is not None else read_junctions(path)
     genome = load_genome(fasta, padding=max(model.length for model in models) + 1)
     contigs = Contigs(genome, {})
@@ -102,14 +102,6 @@ def read_known_introns(
     return KnownIntrons(
         genome, sites_of_signals[0], sites_of_signals[1], lengths[lengths >= rules.min_intron]
     )
-
-
-def _has_genes(path: str) -> bool:
-    """Return whether a file is GFF3 or GTF of genes, by its first row."""
-    if path == "-":
-        return False
-    row = next(read_rows(path), None)
-    return row is not None and is_gff(row.fields) and not is_hint(row.fields)
 
 
 def _on_contigs(

@@ -14,7 +14,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from seqmtl._checks import check_number
 from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._examples import (
     check_X,
@@ -25,7 +24,6 @@ from seqmtl.estimators._examples import (
     signed_class_weight,
     with_signs,
 )
-from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
@@ -66,13 +64,6 @@ def training_settings(estimator: Any, data: Any, **options: Any) -> Settings:
         seed=seed_of(estimator.random_state),
         **options,
     )
-
-
-def features_for(features: Any, data: Any) -> Any:
-    """Return the feature map of an estimator; None stands for the default of windows."""
-    features = feature_map(features)
-    is_plain = not isinstance(data, Windows)
-    return Numeric() if features is None and is_plain else features
 
 
 def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None:
@@ -117,10 +108,8 @@ def search_space(estimator: Any, names: tuple[str, ...]) -> SearchSpace:
     is_list = hasattr(costs, "__iter__") and not isinstance(costs, str)
     if not is_list or not [*costs]:
         raise ValueError(f"costs must hold at least one cost to choose from, got {costs!r}")
-    for cost in costs:
-        check_number("costs", cost)
     relation = None if relation is None else resolve_kernel(relation, names)
-    return SearchSpace.of_sharing(names, relation, tuple(sorted(map(float, costs))))
+    return SearchSpace.of_sharing(names, relation, tuple(costs))
 
 
 def score_examples(estimator: Any, X: Any, tasks: Any) -> NDArray[np.float64]:
@@ -191,8 +180,7 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
         examples, settings = self._read(X, y, tasks, sample_weight)
-        features = features_for(self.features, examples.data)
-        start = self._start(examples.y.size)
+        features, start = feature_map(self.features), self._start(examples.y.size)
         model, solution = fit(
             examples, self.task_kernel, features=features, settings=settings, start=start
         )

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from seqmtl.core.dcd import WarmStart
 from seqmtl.estimators._base import (
     MultiTaskClassifier,
-    features_for,
     search_space,
     store_fit,
 )
+from seqmtl.estimators._examples import feature_map
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import COSTS, Settings
 
@@ -231,7 +231,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
 
         examples, settings = self._read(X, y, tasks, sample_weight)
         space = search_space(self, examples.names)
-        features = features_for(self.features, examples.data)
+        features = feature_map(self.features)
         model, solution = train_with_few(examples, space, features=features, settings=settings)
         store_fit(self, model, solution)
         return self

@@ -12,13 +12,12 @@ from sklearn.base import OutlierMixin
 from seqmtl._checks import is_number
 from seqmtl.estimators._base import (
     LinearEstimator,
-    features_for,
     score_examples,
     store_fit,
     task_names,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X, gather_examples, plain_examples
+from seqmtl.estimators._examples import check_X, feature_map, gather_examples, plain_examples
 from seqmtl.training.fit import fit
 
 
@@ -42,8 +41,9 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of a training example with f < 1. With smaller C more examples contribute, in the
-        limit all equally: f is then proportional to the mean similarity to them. With the
-        default string features, which have norm 1, C >= 1 leaves no training example below 1.
+        limit all equally: f is then proportional to the mean similarity to them. The default
+        string features have squared norms of about 1; with C clearly above 1, no training
+        example is then below 1.
     norm : float, optional
         p of the p-norm on kernel weights, which are then learnt; see :class:`MultiTaskSVR`.
     contamination : float, default=0.1
@@ -143,7 +143,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         X = check_X(self, X, reset=True)
         examples = gather_examples(X, np.ones(X.shape[0]), tasks, None)
         settings = training_settings(self, X, kind="novelty", norm=self.norm, fit_intercept=False)
-        features = features_for(self.features, X)
+        features = feature_map(self.features)
         model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         scores = self.model_.decision_function(X, [examples.names[t] for t in examples.ids])

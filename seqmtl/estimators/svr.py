@@ -12,13 +12,17 @@ from sklearn.metrics import r2_score
 
 from seqmtl.estimators._base import (
     LinearEstimator,
-    features_for,
     score_examples,
     search_space,
     store_fit,
     training_settings,
 )
-from seqmtl.estimators._examples import check_X_y, gather_examples, plain_examples
+from seqmtl.estimators._examples import (
+    check_X_y,
+    feature_map,
+    gather_examples,
+    plain_examples,
+)
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.site import site_told_by
 from seqmtl.sequences import Windows
@@ -194,7 +198,7 @@ class MultiTaskSVR(MultiTaskRegressor):
             If there are no targets, lengths differ, or numbers are NaN or infinite.
         """
         examples, settings = self._read(X, y, tasks, sample_weight)
-        features = features_for(self.features, examples.data)
+        features = feature_map(self.features)
         model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         return self
@@ -299,8 +303,9 @@ n_features_in_
         examples, settings = self._read(X, y, tasks, sample_weight)
         space = search_space(self, examples.names)
         mean = float(np.average(examples.y, weights=examples.weight)) if self.fit_intercept else 0.0
-        features = features_for(self.features, examples.data) or PositionalKmers()
-        site = site_told_by(X) if isinstance(X, Windows) else None
+        features, site = feature_map(self.features), None
+        if isinstance(examples.data, Windows):
+            features, site = features or PositionalKmers(), site_told_by(examples.data)
         examples = replace(examples, y=examples.y - mean)
         model, solution = train_with_few(
             examples, space, features=features, settings=settings, site=site

@@ -1,10 +1,10 @@
 """Contributions of the bases of a window to its score, and effects of substitutions.
 
 The score is a sum over the d-mers of the window, f(x) = b + sum_{l,d} w_d[l, x[l:l+d]], except
-those with a letter other than A, C, G, T. The term of a d-mer is divided equally among its d
-letters, so that the contributions of the bases sum to f(x) - b.
-
-That of a gapped k-mer is divided among all letters of its stretch.
+those with a letter other than A, C, G, T. Terms of k-mers anywhere have the factor root(L / n) in a
+window of L bases with n of these letters. The term of a d-mer is divided equally among its d
+letters, so that the contributions of the bases sum to f(x) - b; that of a gapped k-mer among all
+letters of its stretch.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from seqmtl.core.rows import RowBlock, Rows, View
 from seqmtl.exceptions import ParameterError
 from seqmtl.features._base import FeatureDefinition, empty_block
 from seqmtl.features.kmer_counts import KmerCounts
+from seqmtl.features.kmer_views import ANYWHERE
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 
@@ -198,7 +199,7 @@ def _parse_list(text: str) -> list[FeatureDefinition]:
     """Return the map of the positional views of a list, and that of the others, if any."""
     views = [view.strip() for view in text.split(",")]
     hashes = [view for view in views if view.startswith("hash:")]
-    counts = [view for view in views if view.startswith(("spectrum:", "gapped:"))]
+    counts = [view for view in views if view.startswith(ANYWHERE)]
     positional = [view for view in views if view not in counts and view not in hashes]
     maps: list[FeatureDefinition] = []
     if positional or not counts:

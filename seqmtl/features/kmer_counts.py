@@ -14,12 +14,11 @@ The reverse complement of ACC is GGT. On both strands they are one feature, that
 **Tables.** The letters of a stretch determine its k-mers of all patterns, on both strands. So the
 sum of their weights is one number for each stretch of S letters, where S is the largest extent, and
 one for each shorter stretch, for the end of a window: a table as that of a position of
-:mod:`seqmtl.features.positional_rows`, here of all positions. A window reads one number per base.
+:mod:`seqmtl.features.table_rows`, here of all positions. A window reads one number per base.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -40,7 +39,7 @@ from seqmtl.features.kmer_views import (
     split_hash,
     table_levels,
 )
-from seqmtl.features.positional_rows import TableRows, count_other
+from seqmtl.features.table_rows import TableRows, count_other
 from seqmtl.sequences import Windows
 
 _HASH_BITS = 22  # as of positional k-mers
@@ -72,17 +71,6 @@ class Patterns(NamedTuple):
     masks: NDArray[np.int64]
 
 
-def patterns_of(view: KmerView) -> list[tuple[int, ...]]:
-    """Return the letters that the k-mers of each pattern read, from 0, shortest first."""
-    if not view.gaps:
-        return [tuple(range(k)) for k in range(view.k_min, view.k_max + 1)]
-    return [
-        (0, *inner, extent - 1)
-        for extent in range(view.k_max, view.k_max + view.gaps + 1)
-        for inner in itertools.combinations(range(1, extent - 1), view.k_max - 2)
-    ]
-
-
 def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
     """Return the patterns of views, and the number of their k-mers."""
     rows, runs, offset = [], [], 0
@@ -92,7 +80,7 @@ def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
             raise ValueError(
                 f"views must be of k-mers anywhere, such as spectrum:1-6, got {format_view(view)}"
             )
-        patterns = patterns_of(view)
+        patterns = view.patterns()
         for letters in patterns:
             extent, k = letters[-1] + 1, len(letters)
             mirror = tuple(extent - 1 - letter for letter in reversed(letters))

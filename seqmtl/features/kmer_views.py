@@ -20,6 +20,7 @@ The feature of a slot has the index ``base`` plus the code of the k-mer there.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ _VIEW = re.compile(
     r"(?P<stranded>:stranded)?)"
     r"(?:=(?P<weight>[0-9.eE+-]+))?"
 )
+ANYWHERE = ("spectrum:", "gapped:")  # how views of k-mers anywhere begin
 
 
 def check_weight(weight: float) -> None:
@@ -93,6 +95,16 @@ class KmerView(NamedTuple):
         k, K = np.arange(self.k_min, self.k_max + 1), self.k_max
         decay = 2.0 * (K - k + 1) / (K * (K + 1)) if self.decays else np.ones(k.size)
         return np.asarray(self.weight * decay)
+
+    def patterns(self) -> list[tuple[int, ...]]:
+        """Return the letters that k-mers anywhere read, by pattern, from 0, shortest first."""
+        if not self.gaps:
+            return [tuple(range(k)) for k in range(self.k_min, self.k_max + 1)]
+        return [
+            (0, *inner, extent - 1)
+            for extent in range(self.k_max, self.k_max + self.gaps + 1)
+            for inner in itertools.combinations(range(1, extent - 1), self.k_max - 2)
+        ]
 
     def check(self) -> None:
         """Raise ValueError for a field out of range."""

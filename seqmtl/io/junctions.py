@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -37,7 +37,7 @@ _OF_GENE = re.compile(r"(?i)(?:^|;)\s*(?:id\s*=|parent\s*=|transcript_id|gene_id
 _MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})\b")
 
 #: Contig, start, end and strand.
-_Intron = tuple[str, int, int, str]
+Intron = tuple[str, int, int, str]
 
 
 class Junction(NamedTuple):
@@ -80,9 +80,13 @@ def is_hint(fields: Sequence[str]) -> bool:
 
     ProtHint writes ``al_score=``, its scripts introns of which the last column says nothing.
     """
-    is_intron = fields[2].lower() == "intron"
     attributes = fields[8].strip()
-    return not _OF_GENE.search(attributes) and (is_intron or bool(_HINT.search(attributes)))
+    return not _OF_GENE.search(attributes) and (is_intron(fields) or bool(_HINT.search(attributes)))
+
+
+def is_intron(fields: Sequence[str]) -> bool:
+    """Return whether a row of GFF is an intron."""
+    return fields[2].lower() == "intron"
 
 
 def read_junctions(path: PathLike) -> list[Junction]:
@@ -90,8 +94,8 @@ def read_junctions(path: PathLike) -> list[Junction]:
 
     ========  ======================================================================================
     9         ``SJ.out.tab`` of STAR 2: the reads are those that map uniquely (column 7); or GFF of
-              intron hints, as AUGUSTUS, BRAKER, ProtHint and GeneMark take them: the reads are
-              ``mult=``, or else column 6
+              introns, such as hints as AUGUSTUS, BRAKER, ProtHint and GeneMark take them: the
+              reads are ``mult=``, or else column 6 if it is whole
     12, more  BED12. If every row has two blocks, a row is a junction between them, and its score is
               the number of reads (regtools, TopHat, portcullis); otherwise a row is one spliced
               alignment (``paftools.js splice2bed``), which counts as one read
@@ -117,37 +121,74 @@ def read_junctions(path: PathLike) -> list[Junction]:
     InputFormatError
         If the file has another format, a row is invalid (with its line), or it has no junction.
     """
-    counts: dict[_Intron, list[int]] = {}  # reads of the file, rows, first line
-    scores = _Scores()
-    n_columns = 0
-    n_rows = 0
-    is_hints = False
-    for row in read_rows(path):
-        n_rows += 1
-        n_columns = _check_columns(row, n_columns)
-        if n_columns == _STAR:
-            is_hints = is_hints or (n_rows == 1 and is_hint(row.fields))
-            introns, reads = _of_hint(row) if is_hints else _of_star(row)
-        else:
-            introns, reads = _of_bed(row, scores)
+    counts: dict[Intron, list[int]] = {}  # reads of the file, rows, first line
+    rows = _Rows()
+    for row, introns, reads in rows.read(path):
         for key in introns:
             totals = counts.setdefault(key, [0, 0, row.line])
             totals[0] += reads
             totals[1] += 1
     if not counts:
         raise InputFormatError(
-            f"a file of splice junctions must have some, but its {n_rows:,} rows have none; "
+            f"a file of splice junctions must have some, but its {rows.n_rows:,} rows have none; "
             "check how it was written",
             path=source_name(path),
         )
-    kind = f"BED{n_columns}" if n_columns != _STAR else "hints" if is_hints else "STAR"
-    by_row = n_columns != _STAR and not scores.are_reads(n_columns)
+    by_row = rows.n_columns != _STAR and not rows.scores.are_reads(rows.n_columns)
     counted = "rows" if by_row else "those of the file"
-    logger.info("%s: %s, %d junctions; reads are %s", path, kind, len(counts), counted)
+    logger.info("%s: %s, %d junctions; reads are %s", path, rows.kind, len(counts), counted)
     return [
         Junction(*key, rows if by_row else reads, line)
         for key, (reads, rows, line) in counts.items()
     ]
+
+
+def introns_by_line(path: PathLike) -> dict[int, list[Intron]]:
+    """Return the introns of each row of a file of splice junctions, by its 1-based line.
+
+    See :func:`read_junctions` for the formats, and the errors.
+    """
+    return {row.line: introns for row, introns, _ in _Rows().read(path)}
+
+
+class _Rows:
+    """The rows of a file of junctions, and what they show of its format.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        Rows, and their columns.
+    is_hints : bool
+        Whether they are hints.
+    scores : _Scores
+        What the scores of BED are.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_columns = 0
+        self.is_hints = False
+        self.scores = _Scores()
+
+    @property
+    def kind(self) -> str:
+        """Name of the format."""
+        if self.n_columns != _STAR:
+            return f"BED{self.n_columns}"
+        return "hints" if self.is_hints else "STAR"
+
+    def read(self, path: PathLike) -> Iterator[tuple[Row, list[Intron], int]]:
+        """Yield each row with its introns and its reads."""
+        for row in read_rows(path):
+            self.n_rows += 1
+            self.n_columns = _check_columns(row, self.n_columns)
+            if self.n_columns == _STAR:
+                if self.n_rows == 1:
+                    self.is_hints = is_gff(row.fields) and (
+                        is_hint(row.fields) or is_intron(row.fields)
+                    )
+                yield row, *(_of_hint(row) if self.is_hints else _of_star(row))
+            else:
+                yield row, *_of_bed(row, self.scores)
 
 
 @dataclass
@@ -174,10 +215,10 @@ class _Scores:
     fraction: Row | None = None
     are_junctions: bool = True
     has_names: bool = False
-    by_intron: dict[_Intron, int] = field(default_factory=dict)
+    by_intron: dict[Intron, int] = field(default_factory=dict)
     disagree: bool = False
 
-    def add(self, row: Row, intron: _Intron) -> int:
+    def add(self, row: Row, intron: Intron) -> int:
         """Return the score of a junction, 0 if it is not a whole number."""
         text = row.fields[4]
         self.has_names |= row.fields[3] != "."
@@ -243,7 +284,7 @@ def _are_alignments(fields: Sequence[str]) -> bool:
     return bool(_CIGAR.fullmatch(fields[5])) or fields[4] in ("+", "-")
 
 
-def _of_star(row: Row) -> tuple[list[_Intron], int]:
+def _of_star(row: Row) -> tuple[list[Intron], int]:
     """Return the intron of a row of SJ.out.tab, whose coordinates are 1-based closed, and reads."""
     first, _, strand, motif, annotated, unique = row.fields[1:7]
     if not (first.isdigit() and strand in _STAR_STRANDS and motif in _STAR_MOTIFS):
@@ -264,12 +305,12 @@ def _of_star(row: Row) -> tuple[list[_Intron], int]:
     return [_intron(row, start, end, _STAR_STRANDS[strand])], row.integer(6)
 
 
-def _of_hint(row: Row) -> tuple[list[_Intron], int]:
+def _of_hint(row: Row) -> tuple[list[Intron], int]:
     """Return the intron of a hint, whose coordinates are 1-based closed, and its reads.
 
     Hints of other kinds, such as those of exons, have none.
     """
-    if row.fields[2].lower() != "intron":
+    if not is_intron(row.fields):
         return [], 0
     start = row.integer(3) - 1
     end = row.integer(4)
@@ -279,7 +320,7 @@ def _of_hint(row: Row) -> tuple[list[_Intron], int]:
     return [_intron(row, start, end, row.strand(6, unknown=".?"))], max(1, reads)
 
 
-def _of_bed(row: Row, scores: _Scores) -> tuple[list[_Intron], int]:
+def _of_bed(row: Row, scores: _Scores) -> tuple[list[Intron], int]:
     """Return the introns of a row of BED, and its score."""
     strand = row.strand(5, unknown=".?")
     if len(row.fields) == _BED6:
@@ -293,7 +334,7 @@ def _of_bed(row: Row, scores: _Scores) -> tuple[list[_Intron], int]:
     return introns, scores.add(row, introns[0])
 
 
-def _intron(row: Row, start: int, end: int, strand: str) -> _Intron:
+def _intron(row: Row, start: int, end: int, strand: str) -> Intron:
     if not 0 < start < end:
         row.refuse(
             "an intron must begin after the first base of its contig and before its end, got "

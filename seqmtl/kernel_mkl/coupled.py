@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.core.kernel_formulas import components
 from seqmtl.estimators._examples import with_signs
 from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
 from seqmtl.kernel_mkl.descent import KernelSolution, descend
@@ -16,10 +17,8 @@ from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared, WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, Linear, Polynomial
-from seqmtl.relations.graphs import components
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.task_kernels import (
-    distinct_kernels,
     resolve_kernel,
     resolve_kernels,
     used_kernels,
@@ -236,8 +235,7 @@ class KernelMKLClassifier(KernelClassifier):
 
     def _problem(self, examples: Examples) -> KernelProblem:
         T = len(examples.names)
-        resolved = resolve_kernels(self.task_kernel, examples.names)
-        self.task_kernel_ = distinct_kernels(resolved, T)
+        self.task_kernel_ = resolve_kernels(self.task_kernel, examples.names, self.norm)
         used = used_kernels(self.task_kernel_, T)
         examples = with_signs(examples, self.classes_)
         return KernelProblem.of(

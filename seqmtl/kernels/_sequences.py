@@ -39,7 +39,7 @@ class Letters(NamedTuple):
         return np.diff(self.begins)
 
 
-class KmerCounts(NamedTuple):
+class CountMatrix(NamedTuple):
     """The k-mers of a given length in every sequence."""
 
     kmers: NDArray[np.uint64]  # (n_kmers,), the distinct ones, packed
@@ -156,7 +156,7 @@ def letter_matrix(letters: Letters) -> NDArray[np.uint8]:
     return letters.codes.reshape(lengths.size, lengths[0])
 
 
-def count_kmers(letters: Letters, length: int, alphabet: str) -> KmerCounts:
+def count_kmers(letters: Letters, length: int, alphabet: str) -> CountMatrix:
     """Count the k-mers of a given length; those with a letter that matches nothing are skipped.
 
     A letter takes 2 (DNA) or 5 bits (proteins) of a k-mer; the first is the most significant.
@@ -188,4 +188,4 @@ def count_kmers(letters: Letters, length: int, alphabet: str) -> KmerCounts:
     kmers, columns = np.unique(packed[clean & inside], return_inverse=True)
     rows = rows[:n_starts][clean & inside]
     counts = csr_matrix((np.ones(rows.size), (rows, columns)), shape=(n, kmers.size))
-    return KmerCounts(kmers, counts)
+    return CountMatrix(kmers, counts)

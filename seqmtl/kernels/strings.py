@@ -14,7 +14,7 @@ from seqmtl._checks import check_integer
 from seqmtl.kernels._base import BaseKernel, inverse_roots
 from seqmtl.kernels._sequences import (
     ALPHABETS,
-    KmerCounts,
+    CountMatrix,
     count_kmers,
     letter_matrix,
     read_letters,
@@ -184,7 +184,7 @@ class KmerKernel(StringKernel):
         """Check that a k-mer fits into 64 bits."""
         check_integer(name, self._length, 1, 64 // ALPHABETS[self.alphabet].bits)
 
-    def _read(self, X: Any) -> KmerCounts:
+    def _read(self, X: Any) -> CountMatrix:
         return count_kmers(read_letters(X, self.alphabet), self._length, self.alphabet)
 
     def _bits(self) -> tuple[int, np.uint64]:
@@ -192,7 +192,7 @@ class KmerKernel(StringKernel):
         bits = ALPHABETS[self.alphabet].bits
         return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
 
-    def _matrix(self, x: KmerCounts, z: KmerCounts) -> NDArray[np.float64]:
+    def _matrix(self, x: CountMatrix, z: CountMatrix) -> NDArray[np.float64]:
         from seqmtl.kernels.string_loops import add_kmer_pairs
 
         values = self._values()
@@ -208,7 +208,7 @@ class KmerKernel(StringKernel):
         )
         return out + out.T if z is x else out.T
 
-    def _diagonal(self, x: KmerCounts) -> NDArray[np.float64]:
+    def _diagonal(self, x: CountMatrix) -> NDArray[np.float64]:
         from seqmtl.kernels.string_loops import kmer_diagonal
 
         counts = x.counts
@@ -375,7 +375,7 @@ def _kmers_near_both(A: int, k: int, m: int, h: int) -> int:
     return total
 
 
-def _by_columns(x: KmerCounts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+def _by_columns(x: CountMatrix) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
     """Return the counts in column format: column starts, rows, counts."""
     columns = x.counts.tocsc()
     return columns.indptr, columns.indices, columns.data

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import brief
-from seqmtl._html import notebook
 from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
 from seqmtl._version import __version__
@@ -28,11 +27,10 @@ from seqmtl.calibration.curve import (
 )
 from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
-from seqmtl.linear_model.schema import check_header
 from seqmtl.sequences.windows import name_table
 
 if TYPE_CHECKING:
+    from seqmtl.files.model_file import Forms
     from seqmtl.scanning.labelled_scores import LabelledScores
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.training.example_source import ExampleSource
@@ -141,6 +139,8 @@ class Model:
         return f"{type(self).__name__} of {names}"
 
     def _repr_html_(self) -> str:
+        from seqmtl._html import notebook
+
         return notebook(repr(self), *self._pictures(), details="\n".join(self.text("")))
 
     def _pictures(self) -> list[str]:
@@ -375,6 +375,8 @@ class Model:
         SeqmtlError
             If the file cannot be written.
         """
+        from seqmtl.files.model_file import write_arrays
+
         write_arrays(path, *self.contents())
 
     def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -428,6 +430,9 @@ class Model:
     @classmethod
     def _check(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Raise ValueError for contents that are not those of a model file."""
+        from seqmtl.files.model_file import check_arrays
+        from seqmtl.linear_model.schema import check_header
+
         check_header(description, cls.structure)
         check_arrays(arrays, _forms(description) | cls._forms(description, arrays))
 
@@ -461,6 +466,8 @@ def read_model_file(
     ModelFileError
         If the file is damaged, not a model, or of another structure or format version.
     """
+    from seqmtl.files.model_file import read_arrays
+
     description, arrays = read_arrays(path)
     version = description.get("format_version")
     if description.get("format") != FORMAT or type(version) is not int:

@@ -16,31 +16,21 @@ from seqmtl._memory import require_memory
 from seqmtl._messages import is_first_time
 from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
-from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.joint import features_from_dict
-from seqmtl.files.model_file import Forms
 from seqmtl.linear_model.base import Model
-from seqmtl.linear_model.position_weights import position_weights
-from seqmtl.linear_model.schema import part
 from seqmtl.linear_model.site import Site
-from seqmtl.linear_model.training_summary import (
-    adapted_text,
-    calibration_text,
-    chosen_text,
-    learnt_text,
-    tasks_text,
-)
-from seqmtl.linear_model.weights_io import forms_of_weights, pack_weights, unpack_weights
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 
 if TYPE_CHECKING:
+    from seqmtl.calibration.curve import CalibrationCurve
+    from seqmtl.files.model_file import Forms
     from seqmtl.scanning.labelled_scores import LabelledScores
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.training.example_source import ExampleSource
@@ -310,6 +300,8 @@ class MultiTaskModel(Model):
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
+        from seqmtl.linear_model.position_weights import position_weights
+
         return position_weights(self, [task])(0, self.length)
 
     def _mixing(
@@ -389,6 +381,8 @@ class MultiTaskModel(Model):
 
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
+        from seqmtl.linear_model import training_summary as summary
+
         training, site = self.training, self.site
         position = f"offset {site.offset}, {site.letters or 'no consensus'}"
         lines = [
@@ -404,11 +398,13 @@ class MultiTaskModel(Model):
                 f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
                 for key, value in training["settings"].items()
             ),
-            *tasks_text(self.tasks, training),
-            *calibration_text(training, self._by_consensus()),
+            *summary.tasks_text(self.tasks, training),
+            *summary.calibration_text(training, self._by_consensus()),
             *self._kernel_text(),
         ]
-        return [*lines, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
+        for part in (summary.learnt_text, summary.chosen_text, summary.adapted_text):
+            lines += part(training)
+        return lines
 
     def _kernel_text(self) -> list[str]:
         """Show the task kernel of the training tasks, and count their relatives."""
@@ -423,6 +419,8 @@ class MultiTaskModel(Model):
         return [self.kernel.restrict(self.tasks)._repr_html_()]
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        from seqmtl.linear_model.weights_io import pack_weights
+
         arrays = pack_weights(self.W)
         several = self.kernel.n_kernels > 1
         arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
@@ -443,6 +441,8 @@ class MultiTaskModel(Model):
 
     @classmethod
     def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
+        from seqmtl.linear_model.weights_io import forms_of_weights
+
         T, kernel = len(description["tasks"]), description["kernel"]
         n, P, G = description["n_features"], len(kernel["names"]), len(kernel["labels"])
         forms: Forms = {"K": ("float64", (G, P, P) if G > 1 else (P, P))}
@@ -455,6 +455,9 @@ class MultiTaskModel(Model):
     def _unpack(
         cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
     ) -> MultiTaskModel:
+        from seqmtl.linear_model.schema import part
+        from seqmtl.linear_model.weights_io import unpack_weights
+
         length, n_features = description["length"], description["n_features"]
         with part("features"):
             features = features_from_dict(description["features"])

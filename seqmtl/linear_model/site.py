@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences import Windows, encode
-from seqmtl.sequences.decoys import AGREEMENT, SAMPLE
+from seqmtl.sequences.consensus import AGREEMENT, SAMPLE
 
 logger = logging.getLogger(__name__)
 

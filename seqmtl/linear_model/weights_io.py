@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,9 @@ from seqmtl._memory import require_memory
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
-from seqmtl.files.model_file import Forms
+
+if TYPE_CHECKING:
+    from seqmtl.files.model_file import Forms
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _SLAB = 1 << 16  # rows

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError, ParameterError, UnknownTaskError, UsageError
+from seqmtl.relations.checks import all_members
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.relations.graphs import read_graph
 from seqmtl.relations.kinds import ALL, KINDS, SCALED, Kind, parse_kind
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
-from seqmtl.relations.relation_tables import all_members, read_distances, read_groups
+from seqmtl.relations.relation_tables import read_distances, read_groups
 from seqmtl.relations.task_kernel import TaskKernel
 from seqmtl.relations.trees import LARGEST_TREE, Tree, TreeSource, prune_to, read_tree
 

@@ -10,13 +10,6 @@ from numpy.typing import NDArray
 from seqmtl.relations.relation_tables import FilePosition, Pair, drop_header, read_rows, symmetric
 
 
-def components(A: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the connected component of every task, numbered from 0, shape (T,)."""
-    from scipy.sparse.csgraph import connected_components
-
-    return np.asarray(connected_components(A != 0.0, directed=False)[1], dtype=np.int64)
-
-
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Read a weighted graph of related tasks.
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,13 @@ from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
 from seqmtl._names import match_names
 from seqmtl.core import kernel_formulas
-from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
+from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import read_text
-from seqmtl.files.write import write_lines
-from seqmtl.relations import checks, relation_tables
-from seqmtl.relations.distances import Distances
-from seqmtl.relations.graphs import components
-from seqmtl.relations.trees import TreeSource, prune_to
+from seqmtl.relations import checks
+
+if TYPE_CHECKING:
+    from seqmtl.relations.distances import Distances
+    from seqmtl.relations.trees import TreeSource
 
 _SINGULAR = 1e-12
 _MAX_NAMES = 12
@@ -152,6 +151,9 @@ class TaskKernel:
         InputFormatError
             If a table is not square, not numeric, or not a kernel; the message gives file and line.
         """
+        from seqmtl.files.streams import read_text
+        from seqmtl.relations import relation_tables
+
         path = os.fspath(path)
         names, matrices, labels = relation_tables.read_tables(read_text(path, "a table"), path)
         source = f"table({os.path.basename(path)})"
@@ -162,6 +164,9 @@ class TaskKernel:
 
     def to_tsv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the text that :meth:`from_tsv` reads, and write it to a file if one is given."""
+        from seqmtl.files.write import write_lines
+        from seqmtl.relations import relation_tables
+
         labels = None if self.labels == checks.SINGLE else self.labels
         text = relation_tables.write_tables(self.names, self.matrices, labels)
         if path is not None:
@@ -371,10 +376,8 @@ class TaskKernel:
         lam = checks.positive(lam, "lam", or_zero=True)
         rho_centre = checks.positive(rho_centre, "rho_centre", or_zero=True)
         if isinstance(groups, Mapping):
-            names = checks.check_names(
-                relation_tables.all_members(groups) if names is None else names
-            )
-            R = relation_tables.membership(groups, names)
+            names = checks.check_names(checks.all_members(groups) if names is None else names)
+            R = checks.membership(groups, names)
         else:
             names = _required_names(names)
             R = np.array(groups, dtype=np.float64)
@@ -432,13 +435,13 @@ class TaskKernel:
         UnknownTaskError
             If a name is not a leaf, or in no group; the message lists near matches.
         """
+        from seqmtl.relations.trees import prune_to
+
         rho_task = checks.positive(rho_task, "rho_task")
         rho_centre = checks.positive(rho_centre, "rho_centre")
         if isinstance(tree, Mapping):
-            tasks = checks.check_names(
-                relation_tables.all_members(tree) if names is None else names
-            )
-            R = relation_tables.membership(tree, tasks)
+            tasks = checks.check_names(checks.all_members(tree) if names is None else names)
+            R = checks.membership(tree, tasks)
             source = f"{len(tree)} groups"
             distinct = np.unique(R, axis=0, return_index=True)[1]
             distinct = np.sort(distinct[R[distinct].any(axis=1)])
@@ -488,6 +491,8 @@ class TaskKernel:
         ValueError
             If a scale is not positive, or the median distance cannot set the scales.
         """
+        from seqmtl.relations.distances import Distances
+
         if not isinstance(distances, Distances):
             distances = Distances(_required_names(names), np.asarray(distances))
         elif names is not None:
@@ -612,19 +617,19 @@ class TaskKernel:
         UnknownTaskError
             If a name is not a leaf; the message lists near matches.
         """
+        from seqmtl.relations.trees import prune_to
+
         check_number("base", base, min_val=0, max_val=1)
         tree, tasks, order = prune_to(tree, names)
-        shared = tree.shared()[np.ix_(order, order)]
-        if not (np.diagonal(shared) > 0).all():
-            name = tasks[int(np.argmin(np.diagonal(shared)))]
+        below, lengths = tree.membership()[:, order].astype(np.float64), tree.filled_lengths()
+        heights = lengths @ below
+        if not (heights > 0).all():
+            name = tasks[int(np.argmin(heights))]
             raise InputFormatError(
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        K: Any = kernel_formulas.shared_path(shared, base)
-        if len(tasks) > MAX_SINGLE_GROUP:
-            below = tree.membership()[:, order].astype(np.float64)
-            K = kernel_formulas.branches(below, tree.filled_lengths(), base)
+        K = kernel_formulas.shared_path(below, lengths, base)
         return cls(tasks, K, f"tree({tree.source})")
 
 
@@ -656,4 +661,4 @@ def _graph(adjacency: Any, names: tuple[str, ...], a: float) -> NDArray[np.float
     A = checks.as_adjacency(adjacency, names)
     if checks.positive(a, "a", or_zero=True):
         return kernel_formulas.graph(A, np.full(len(names), a))
-    return kernel_formulas.graph_without_norm(A, components(A))
+    return kernel_formulas.graph_without_norm(A)

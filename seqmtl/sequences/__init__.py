@@ -1,10 +1,15 @@
 """Sequences: letters and codes, windows into an encoded buffer, encoded genomes."""
 
-from seqmtl.sequences.alphabet import decode, encode, reverse_complement
-from seqmtl.sequences.decoys import add_decoys
-from seqmtl.sequences.genome import ContigTable, Genome
-from seqmtl.sequences.task_array import TaskArray
-from seqmtl.sequences.windows import Locator, RowNames, Windows, concatenate
+from typing import TYPE_CHECKING
+
+from seqmtl._lazy import import_on_use
+
+if TYPE_CHECKING:
+    from seqmtl.sequences.alphabet import decode, encode, reverse_complement
+    from seqmtl.sequences.decoys import add_decoys
+    from seqmtl.sequences.genome import ContigTable, Genome
+    from seqmtl.sequences.task_array import TaskArray
+    from seqmtl.sequences.windows import Locator, RowNames, Windows, concatenate
 
 __all__ = [
     "ContigTable",
@@ -19,3 +24,14 @@ __all__ = [
     "encode",
     "reverse_complement",
 ]
+
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "seqmtl.sequences.alphabet": "decode encode reverse_complement",
+        "seqmtl.sequences.decoys": "add_decoys",
+        "seqmtl.sequences.genome": "ContigTable Genome",
+        "seqmtl.sequences.task_array": "TaskArray",
+        "seqmtl.sequences.windows": "Locator RowNames Windows concatenate",
+    },
+)

@@ -60,6 +60,8 @@ class PairedFinder:
         See :class:`seqmtl.scanning.blocks.Finder`.
     margin : int
         Bases on either side of a block that the chain sees.
+    ends : list of EndFinder, two
+        What finds and scores the donors and the acceptors.
     finders : tuple of SiteFinder
         What describes the signals to report, whose scores are the log-odds of the posterior
         probability.
@@ -81,18 +83,18 @@ class PairedFinder:
         self.joins_contigs = self.filters.regions is None
         self.layer = model.layer_of(organism)
         self.introns = None if introns is None else IntronFilter(self.layer.shortest, introns)
-        self._ends = [
+        self.ends = [
             end_finder(end, organism, self.layer.donors, u12=u12)
             for end, u12 in zip(
                 (model.donor, model.acceptor), u12_ends(model.u12, self.layer.u12), strict=True
             )
         ]
         self._edges = edge_finders(self.layer, model.edges, organism)
-        finders = [end.finder for end in self._ends]
+        finders = [end.finder for end in self.ends]
         finders += [finder.finder for finder in self._edges if finder.finder]
         self.finders = tuple(
             _of_posteriors(finder, u12)
-            for finder, u12 in zip_longest(finders, [end.u12 for end in self._ends])
+            for finder, u12 in zip_longest(finders, [end.u12 for end in self.ends])
             if signals is None or finder.signal in signals
         )
         self.site_lengths = [finder.scanner.site_length for finder in finders]
@@ -168,7 +170,7 @@ class PairedFinder:
         Sites
             Those of :func:`seqmtl.splicing.chain.join_ends`, with ``scores`` of the site models.
         """
-        ends = {one.finder.signal: one.find(piece, begin, end) for one in self._ends}
+        ends = {one.finder.signal: one.find(piece, begin, end) for one in self.ends}
         ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
         return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from seqmtl.exceptions import UsageError
 from seqmtl.files.pipes import is_read_once
+from seqmtl.io.genome import ContigPiece
+from seqmtl.io.intron_chains import IntronChain
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.scanning.predictor import Predictor
 from seqmtl.scanning.writers.formats import Format
 from seqmtl.splicing.finder import PairedFinder
+from seqmtl.splicing.judging import JudgedChain, judge_introns
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.new_organism import (
@@ -93,6 +96,14 @@ class IntronPredictor(Predictor):
 
     def warn_if_uncalibrated(self) -> None:
         """Do nothing."""
+
+    @cached_property
+    def _all_candidates(self) -> PairedFinder:
+        return self.finder()
+
+    def judge(self, contig: ContigPiece, chains: Sequence[IntronChain]) -> Iterator[JudgedChain]:
+        """Judge given introns, see :func:`seqmtl.splicing.judging.judge_introns`."""
+        return judge_introns(self._all_candidates, contig, chains)
 
     def finder(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl import core
 from seqmtl._surroundings import usual_floats
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import CALIBRATION, calibrate_tasks
@@ -22,11 +23,11 @@ from seqmtl.linear_model.site import NO_SITE, Site, site_told_by
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples, summarise
+from seqmtl.training.solver import ONE_THREAD, check_classes, problem_of, summarise
 from seqmtl.training.task_kernels import (
     kernel_for_solver,
-    kernels_to_train,
     learnt_kernel,
+    resolve_kernels,
     used_kernels,
     view_names,
 )
@@ -79,25 +80,25 @@ def fit(
         If a task lacks a class, or a setting is out of range.
     """
     settings, names = settings or Settings(), examples.names
-    settings.check()
     examples, T = replace(examples, y=np.asarray(examples.y, dtype=np.float64)), len(names)
     if settings.kind == "classification":
         check_classes(examples)
-    kernel = kernels_to_train(task_kernel, names, settings.norm)
+    kernel = resolve_kernels(task_kernel, names, settings.norm)
     features, site = features_at_site(features, examples, site)
     rows, views = features.bind(examples.data), view_names(features)
-    of_views = kernel_for_solver(kernel, T, len(views), settings.norm)
-    solution = solve_examples(rows, examples, of_views, settings, start=start, on_epoch=on_epoch)
+    K, kernels = kernel_for_solver(kernel, T, len(views), settings.norm)
+    problem = problem_of(rows, examples, K, settings)
+    solution = core.solve(problem, kernels, start=start, on_epoch=on_epoch, **settings.limits)
     report = report or {}
-    if settings.norm is None:
+    if kernels is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
     else:
-        of_views = of_views.combine(solution.theta)
+        K = kernels.combine(solution.theta)
         report = {"mkl": _describe_weights(kernel, T, views, solution.theta)} | report
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
         left_out, _ = left_out_scores(
-            rows, examples, of_views.K, solution, settings.upper(examples), settings.bias_scale
+            rows, examples, K.K, solution, settings.upper(examples), settings.bias_scale
         )
         calibration = calibrate_tasks(left_out, examples.y, examples.ids, T, examples.weight)
     else:  # novelty detection: the margin, f(x) = 1

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl import core
 from seqmtl._surroundings import usual_floats
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
@@ -53,8 +54,8 @@ from seqmtl.training.parts import (
     as_examples,
 )
 from seqmtl.training.settings import Settings, class_factors
-from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples, summarise
-from seqmtl.training.task_kernels import kernel_for_solver, kernels_to_train, view_names
+from seqmtl.training.solver import ONE_THREAD, check_classes, problem_of, summarise
+from seqmtl.training.task_kernels import kernel_for_solver, resolve_kernels, view_names
 
 Array = NDArray[np.float64]
 
@@ -170,9 +171,8 @@ def fit_from_disk(  # noqa: PLR0913
         If the loss leaves no window at alpha = 0, or too many windows must be in memory.
     """
     settings = settings or Settings()
-    settings.check()
     check_classes(examples)
-    kernel = kernels_to_train(task_kernel, examples.names, None)
+    kernel = resolve_kernels(task_kernel, examples.names)
     features, site = features_at_site(features, examples, site)
     trainer = trainer.for_training(examples.data, features, settings)
     working_set = WorkingSet(examples, features, kernel, settings, trainer)
@@ -208,7 +208,7 @@ class WorkingSet:
     ) -> None:
         self._store, self._features, self._trainer = examples.data, features, trainer
         T, labels = len(examples.names), examples.y
-        self._coupling = kernel_for_solver(kernel, T, len(view_names(features)))
+        self._coupling, _ = kernel_for_solver(kernel, T, len(view_names(features)))
         factors = class_factors(labels, settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
         self._settings = replace(settings, class_weight=weight)
@@ -304,19 +304,17 @@ class WorkingSet:
         y, alpha, margins = examples.y, self.active.alpha, self.active.margins
         rows = self._features.bind(examples.data)
         if self._W is None:
-            return solve_examples(rows, examples, self._coupling, settings, start=WarmStart(alpha))
+            problem = problem_of(rows, examples, self._coupling, settings)
+            return core.solve(problem, start=WarmStart(alpha), **settings.limits)
         given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
-        solution = solve_examples(
-            rows,
-            examples,
-            self._coupling,
-            replace(settings, dtype=_PRECISE),
-            given=given,
-            constant=self._primal - float((losses + 0.5 * q).sum()),
-            start=WarmStart(alpha),
+        constant = self._primal - float((losses + 0.5 * q).sum())
+        precise = replace(settings, dtype=_PRECISE)
+        problem = problem_of(
+            rows, examples, self._coupling, precise, given=given, constant=constant
         )
+        solution = core.solve(problem, start=WarmStart(alpha), **precise.limits)
         solution.W += self._W
         solution.W = solution.W.astype(settings.dtype)
         solution.bias += self._bias

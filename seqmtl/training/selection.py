@@ -40,9 +40,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl import core
+from seqmtl._checks import check_number
 from seqmtl._surroundings import usual_floats
 from seqmtl.core.dcd import WarmStart
-from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
+from seqmtl.core.kernel_stack import MAX_TASKS_AS_MATRIX, KernelStack
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
@@ -55,7 +57,7 @@ from seqmtl.training.cross_validation import (
     posterior_weights,
 )
 from seqmtl.training.settings import COSTS, Settings
-from seqmtl.training.solver import ONE_THREAD, check_classes, solve_examples
+from seqmtl.training.solver import ONE_THREAD, check_classes, problem_of
 from seqmtl.training.task_kernels import kernel_for_solver, resolve_kernels
 
 #: Trust values to choose from, with their prior weights.
@@ -92,12 +94,18 @@ class SearchSpace:
         Prior weight of each trust value. If 1 is the only one, relations are used as they
         are; else they are scaled to a unit diagonal.
     costs : tuple of float
-        In rising order.
+        Costs; they are sorted.
     """
 
     relations: dict[str, TaskKernel]
     trusts: dict[float, float] = field(default_factory=lambda: TRUSTS)
     costs: tuple[float, ...] = COSTS
+
+    def __post_init__(self) -> None:
+        """Sort the costs; raise ValueError for one out of range."""
+        for cost in self.costs:
+            check_number("costs", cost)
+        object.__setattr__(self, "costs", tuple(sorted(map(float, self.costs))))
 
     @classmethod
     def of_sharing(
@@ -207,8 +215,6 @@ def select(
     ValueError
         If a task lacks a class, or a cost or a setting is out of range.
     """
-    for cost in space.costs:
-        replace(settings, C=cost).check()
     if settings.kind == "classification":
         check_classes(examples)
     examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
@@ -275,18 +281,20 @@ def _select_cost(
     an example that is held out hardly changes them.
     """
     costs = space.costs
-    kernel = resolve_kernels(list(space.relations.values()), examples.names)
+    kernel = resolve_kernels(list(space.relations.values()), examples.names, settings.norm)
     C = costs[0]
     if len(costs) > 1:
         folds = CrossValidation(sample, features, settings, is_apart=True)
         n_views = len(features.flat_views())
-        kernels = kernel_for_solver(kernel, len(examples.names), n_views, settings.norm)
+        K, kernels = kernel_for_solver(kernel, len(examples.names), n_views, settings.norm)
+        assert kernels is not None
         rows = features.bind(sample.data)
         starts: list[WarmStart | None] = [None]
 
         def judge(cost: float) -> Array:
             at_cost = replace(settings, C=cost, tol=max(FOLD_TOL, settings.tol))
-            solution = solve_examples(rows, sample, kernels, at_cost, start=starts[-1])
+            problem = problem_of(rows, sample, K, at_cost)
+            solution = core.solve(problem, kernels, start=starts[-1], **at_cost.limits)
             starts.append(WarmStart(solution.alpha, solution.theta))
             fit = folds.fit(kernels.combine(solution.theta).K, cost)
             return np.array([fit.log_likelihoods.sum()])
@@ -326,7 +334,7 @@ class _Selector:
         self._sample, self._space, self._likelihoods = sample, space, likelihoods
         self._T = len(examples.names)
         stacks = [relation.stack for relation in space.relations.values()]
-        self._has_nodes = self._T > MAX_SINGLE_GROUP and all(K.nodes is not None for K in stacks)
+        self._has_nodes = self._T > MAX_TASKS_AS_MATRIX and all(K.nodes is not None for K in stacks)
         self._few_labels = _find_few(examples, settings)
         self._is_regression = settings.kind == "regression"
         counts = [len(space.sharings()), len(space.costs)]

@@ -65,13 +65,10 @@ class Settings:
     norm: float | None = None
 
     def __post_init__(self) -> None:
-        """Replace a NumPy type by its name."""
+        """Replace a NumPy type by its name; raise ValueError for a setting out of range."""
         if not isinstance(self.dtype, str) and self.dtype is not None:
             with suppress(TypeError):
                 object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
-
-    def check(self) -> None:
-        """Raise ValueError for a setting out of range."""
         for name in ("C", "tol"):
             check_number(name, getattr(self, name))
         check_number("epsilon", self.epsilon, min_val=0)
@@ -83,6 +80,12 @@ class Settings:
         check_choice("loss", self.loss, losses)
         check_integer("max_epochs", self.max_epochs, 1)
         check_choice("dtype", self.dtype, ("float32", "float64"))
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The arguments of :func:`seqmtl.core.solve` that say when to stop, and how precisely."""
+        limits = {name: getattr(self, name) for name in ("tol", "max_epochs", "seed")}
+        return limits | {"dtype": np.dtype(self.dtype)}
 
     @property
     def bias_scale(self) -> float:

@@ -38,7 +38,7 @@ from seqmtl.linear_model.site import (
 )
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
+from seqmtl.sequences.consensus import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
 from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.quality import lengths_of
 

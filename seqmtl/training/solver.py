@@ -1,21 +1,18 @@
-"""Solve the training problem given by examples and settings, for estimators and commands."""
+"""The training problem that examples and settings give, and what is noted of its solution."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl import core
 from seqmtl._blas import threadpool_limits
 from seqmtl._memory import require_memory
-from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.core.dcd import Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.losses import find_loss
-from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.rows import Rows
 from seqmtl.features._base import REMEDY
@@ -26,18 +23,16 @@ from seqmtl.training.settings import Settings
 ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
 
 
-def solve_examples(
+def problem_of(
     rows: Rows,
     examples: Examples,
-    kernel: GroupedKernel | KernelSet,
+    kernel: GroupedKernel,
     settings: Settings,
     *,
     given: NDArray[np.float64] | None = None,
     constant: float = 0.0,
-    start: WarmStart | None = None,
-    on_epoch: Callable[[WarmStart, Progress], None] | None = None,
-) -> Solution:
-    """Solve one multi-task problem.
+) -> Problem:
+    """Return a multi-task problem.
 
     Parameters
     ----------
@@ -45,42 +40,34 @@ def solve_examples(
         Examples bound to their features, n of them.
     examples : Examples
         Their labels, tasks and weights; the tasks are rows of K.
-    kernel : GroupedKernel or KernelSet
-        Task kernel of every view of the rows; or the kernels to be weighted.
+    kernel : GroupedKernel
+        Task kernel of every view of the rows.
     settings : Settings
         Training settings.
     given : ndarray of float64, shape (n,), optional
         Classification: part of the scores that is given. The solution is that of the remainder.
     constant : float, default=0.0
         Added to both objectives.
-    start, on_epoch : optional
-        See :func:`seqmtl.core.solve`.
 
     Raises
     ------
-    ValueError
-        If a setting is out of range.
     MemoryLimitError
         If the weights do not fit into memory.
     """
-    settings.check()
-    dtype = np.dtype(settings.dtype)
-    kernels = kernel if isinstance(kernel, KernelSet) else None
-    fixed = kernel.combine(kernel.start()) if isinstance(kernel, KernelSet) else kernel
     require_memory(
-        rows.n_features * fixed.widths.sum() * dtype.itemsize + rows.scoring_bytes,
-        f"training the weights of {rows.n_features:,} features for {len(fixed.group)} tasks",
+        rows.n_features * kernel.widths.sum() * np.dtype(settings.dtype).itemsize
+        + rows.scoring_bytes,
+        f"training the weights of {rows.n_features:,} features for {len(kernel.group)} tasks",
         REMEDY,
     )
     y, ids = examples.y, np.ascontiguousarray(examples.ids, dtype=np.int16)
     loss = find_loss(settings.loss, settings.epsilon)
-    problem = Problem(rows, y, ids, fixed, settings.costs(examples), loss, settings.bias_scale)
+    problem = Problem(rows, y, ids, kernel, settings.costs(examples), loss, settings.bias_scale)
     if given is not None:
         problem = replace(problem, targets=-y * given, constant=constant)
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y)
-    limits = {name: getattr(settings, name) for name in ("tol", "max_epochs", "seed")}
-    return core.solve(problem, kernels, dtype=dtype, start=start, on_epoch=on_epoch, **limits)
+    return problem
 
 
 def check_classes(examples: Examples) -> None:

@@ -12,8 +12,6 @@ from seqmtl._names import match_names
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.mkl import KernelSet
 from seqmtl.features._base import FeatureDefinition
-from seqmtl.files import catalogue
-from seqmtl.files.streams import read_text
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.kinds import PLAIN
 
@@ -62,6 +60,9 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
 
 def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
     """Return the task kernel of a shipped tree, or of the file of a tree or a table."""
+    from seqmtl.files import catalogue
+    from seqmtl.files.streams import read_text
+
     shipped = catalogue.names()
     if not os.path.exists(source):
         if source in shipped:
@@ -76,37 +77,36 @@ def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
     return TaskKernel.from_tree(source) if is_tree else TaskKernel.from_tsv(source)
 
 
-def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
+def resolve_kernels(
+    task_kernels: Any, names: tuple[str, ...], norm: float | None = None
+) -> TaskKernel:
     """Combine one or several task kernels into one with all their matrices.
 
     Parameters
     ----------
     task_kernels : sequence, or anything that :func:`resolve_kernel` takes
         Task kernels, each with one or more matrices. Tasks without data stay if all of
-        them have the same ones. None means 11' and I, or 1 for a single task.
+        them have the same ones. If weights are learnt, None means 11' and I, or 1 for a single
+        task.
     names : tuple of str
         Tasks in the data.
+    norm : float, optional
+        p of the p-norm on kernel weights, which are then learnt of the :func:`distinct_kernels`.
 
     Raises
     ------
     ValueError, UnknownTaskError
         If there is none, or one of them is invalid; see :func:`resolve_kernel`.
     """
-    if task_kernels is None:
+    if task_kernels is None and norm is not None:
         task_kernels = ["union", "individual"] if len(names) > 1 else ["union"]
     if not isinstance(task_kernels, (list, tuple)):
-        return resolve_kernel(task_kernels, names)
+        task_kernels = [task_kernels]
     if not task_kernels:
         raise ValueError("task_kernel must hold at least one task kernel, got none")
     kernels = [resolve_kernel(kernel, names) for kernel in task_kernels]
-    return _joined(kernels, names) if len(kernels) > 1 else kernels[0]
-
-
-def kernels_to_train(task_kernel: Any, names: tuple[str, ...], norm: float | None) -> TaskKernel:
-    """Return K, or with a norm the K_m whose weights are learnt; see :func:`resolve_kernels`."""
-    if norm is None:
-        return resolve_kernels([None] if task_kernel is None else task_kernel, names)
-    return distinct_kernels(resolve_kernels(task_kernel, names), len(names))
+    kernel = _joined(kernels, names) if len(kernels) > 1 else kernels[0]
+    return kernel if norm is None else distinct_kernels(kernel, len(names))
 
 
 def _joined(kernels: list[TaskKernel], names: tuple[str, ...]) -> TaskKernel:
@@ -125,7 +125,7 @@ def _joined(kernels: list[TaskKernel], names: tuple[str, ...]) -> TaskKernel:
 
 def kernel_for_solver(
     kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None
-) -> Any:
+) -> tuple[GroupedKernel, KernelSet | None]:
     """Return the task kernel of a training run on the first tasks, as the solvers take it.
 
     Parameters
@@ -139,17 +139,19 @@ def kernel_for_solver(
 
     Returns
     -------
-    GroupedKernel or KernelSet
-        That of every view; or the kernels to be weighted, which are the product of every view with
-        each task kernel that is nonzero on tasks with data. Those of a view are adjacent, in the
-        order of `kernel`.
+    K : GroupedKernel
+        That of every view, to begin with if weights are learnt.
+    kernels : KernelSet or None
+        The kernels to be weighted, which are the product of every view with each task kernel that
+        is nonzero on tasks with data. Those of a view are adjacent, in the order of `kernel`.
     """
     stack = kernel.stack.take(slice(n_tasks))
     if norm is None:
-        return GroupedKernel.of(stack.means([range(kernel.n_kernels)] * n_views))
+        return GroupedKernel.of(stack.means([range(kernel.n_kernels)] * n_views)), None
     used = used_kernels(kernel, n_tasks)
     stack = stack.pick(np.tile(used, n_views))
-    return KernelSet(stack, np.repeat(np.arange(n_views), used.size), float(norm))
+    kernels = KernelSet(stack, np.repeat(np.arange(n_views), used.size), float(norm))
+    return kernels.combine(kernels.start()), kernels
 
 
 def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:

@@ -73,11 +73,9 @@ class Alleles(NamedTuple):
         find_zones(codes, self, max_shift, zones)
         return zones
 
-    def part(self, first: int, last: int) -> Alleles:
-        """Return a range of the alleles."""
-        parts: list[Any] = [
-            column if column is self.alts else column[first:last] for column in self
-        ]
+    def take(self, rows: slice | NDArray[np.int64]) -> Alleles:
+        """Return some of the alleles."""
+        parts: list[Any] = [column if column is self.alts else column[rows] for column in self]
         return Alleles(*parts)
 
 

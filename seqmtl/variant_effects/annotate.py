@@ -16,12 +16,14 @@ from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variant_effects.alleles import AlleleList, is_allele
-from seqmtl.variant_effects.effect_text import texts_of, vcf_header
+from seqmtl.variant_effects.annotated_exons import ExonScorer
+from seqmtl.variant_effects.effect_text import ExonText, texts_of, vcf_header
 from seqmtl.variant_effects.effects import EffectScorer
 from seqmtl.variant_effects.paired_effects import PairedEffectScorer
 from seqmtl.variant_effects.window_effects import WindowEffectScorer
 
 _REPORT_INTERVAL = 100_000
+_COUNTS = ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported", "n_in_exons")
 _log = logging.getLogger(__name__)
 
 
@@ -39,6 +41,8 @@ class AnnotationSummary:
         Alleles, and those that were scored.
     n_reported : int
         Alleles whose gain or loss reaches the threshold, or all if there is none.
+    n_in_exons : int
+        Alleles that reach annotated exons.
     not_scored : dict of str to int
         Alleles that were not scored, by reason.
     examples : dict of str to str
@@ -54,6 +58,7 @@ class AnnotationSummary:
     n_alleles: int = 0
     n_scored: int = 0
     n_reported: int = 0
+    n_in_exons: int = 0
     not_scored: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     is_sorted: bool = True
@@ -61,7 +66,7 @@ class AnnotationSummary:
 
     def add(self, other: AnnotationSummary) -> None:
         """Add the counts of later records."""
-        for count in ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported"):
+        for count in _COUNTS:
             setattr(self, count, getattr(self, count) + getattr(other, count))
         self.not_scored.update(other.not_scored)
         self.examples = other.examples | self.examples
@@ -97,11 +102,15 @@ class Annotator:
         Map from contig names in the VCF file to those in the genome, if they differ.
     threshold : float, optional
         Smallest gain or loss to report. Default: all.
+    exons : ExonScorer, optional
+        Scores the ends of annotated exons, which are reported for all alleles. Default: none.
 
     Attributes
     ----------
     texts : list of EffectText
-        Names and formats the INFO entries of each signal.
+        Names and formats the INFO entries of each signal, and of annotated exons.
+    texts_of_table : list of EffectText
+        Those of which the table has lines: of annotated exons alone, if there are any.
     """
 
     def __init__(
@@ -111,20 +120,29 @@ class Annotator:
         *,
         chrom_map: Mapping[str, str] | None = None,
         threshold: float | None = None,
+        exons: ExonScorer | None = None,
     ) -> None:
         self.scorer = scorer
+        self.exons = exons
         self.genome = genome
         self.chrom_map = {} if chrom_map is None else chrom_map
         self.threshold = threshold
-        self.texts = texts_of(scorer)
+        self.texts = self.texts_of_table = texts_of(scorer)
+        if exons is not None:
+            self.texts_of_table = [ExonText(scorer.organism, exons.exons)]
+            self.texts = self.texts + self.texts_of_table
 
     def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
         """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
         alleles, scorable = self._alleles(batch)
-        effects_of_signals: list[Any] = [
+        effects_of_texts: list[Any] = [
             of_signal.lists()
             for of_signal in self.scorer.by_signal(self.genome, scorable.alleles())
         ]
+        signals = range(len(effects_of_texts))
+        if self.exons is not None:
+            of_exons = self.exons.score(scorable.alleles())
+            effects_of_texts.append(of_exons.by_allele(len(scorable)))
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
         entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
         reasons: list[list[str]] = [[] for _ in batch.rows]
@@ -136,14 +154,15 @@ class Annotator:
                 reasons[record].append(reason)
                 continue
             summary.n_scored += 1
-            largest = max(max(effects.changes[i]) for effects in effects_of_signals)
-            if self.threshold is None or largest >= self.threshold:
-                summary.n_reported += 1
-                for text, effects, of_signal in zip(
-                    self.texts, effects_of_signals, entries[record], strict=True
-                ):
-                    of_signal.append(text.entry(alt, effects, i, position))
-                    if table is not None:
+            largest = max(max(effects_of_texts[k].changes[i]) for k in signals)
+            is_reported = self.threshold is None or largest >= self.threshold
+            summary.n_reported += is_reported
+            if self.exons is not None:
+                summary.n_in_exons += len(effects_of_texts[-1][i].exons) > 0
+            for k, (text, effects) in enumerate(zip(self.texts, effects_of_texts, strict=True)):
+                if is_reported or k not in signals:
+                    entries[record][k].append(text.entry(alt, effects, i, position))
+                    if table is not None and text in self.texts_of_table:
                         rows.append(text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
         lines = []
@@ -211,7 +230,7 @@ def annotate_vcf(
     reader = VcfReader(vcf)
     summary = AnnotationSummary()
     head = packer(output)(vcf_header(annotator.texts, reader, command))
-    columns = annotator.texts[0].columns
+    columns = annotator.texts_of_table[0].columns
     work = partial(annotator.annotate, output=output, table=table)
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
     with ExitStack() as stack:

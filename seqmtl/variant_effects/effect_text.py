@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from seqmtl._version import __version__
@@ -10,6 +10,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
 from seqmtl.io.vcf import CHROM, REF, VcfReader, escape
 from seqmtl.variant_effects.alleles import REASONS
+from seqmtl.variant_effects.annotated_exons import AnnotatedExons, ExonEffects
 from seqmtl.variant_effects.effects import EXON, Effects
 
 #: Columns of the table.
@@ -137,8 +138,8 @@ class EffectText:
     def info(self, entries: Sequence[str], reasons: Sequence[str]) -> bytes:
         """Return the new INFO text: effects of alleles, or reasons why there are none."""
         parts = []
-        if entries:
-            parts.append(f"{self.field}={','.join(entries)}")
+        if any(entries):
+            parts.append(f"{self.field}={','.join(filter(None, entries))}")
         if reasons:
             parts.append(f"{self.skipped_field}={','.join(dict.fromkeys(reasons))}")
         return ";".join(parts).encode("ascii")
@@ -215,6 +216,83 @@ class ScoreText(EffectText):
         return (
             "\t".join([*fields, self._organism, *_scores_and_change(effects.scores[i], 5)]) + "\n"
         )
+
+
+class ExonText(EffectText):
+    """Formats the changes of the ends of annotated exons.
+
+    Parameters
+    ----------
+    organism : str
+        Its organism.
+    exons : AnnotatedExons
+        The exons.
+    """
+
+    columns = (
+        *TABLE[:5],
+        "transcripts",
+        "first",
+        "last",
+        "strand",
+        "acceptor_ref",
+        "acceptor_alt",
+        "donor_ref",
+        "donor_alt",
+        "effect",
+    )
+
+    def __init__(self, organism: str, exons: AnnotatedExons) -> None:
+        super().__init__("exons", organism)
+        self._exons = exons
+
+    def header_lines(self) -> list[bytes]:
+        """Return the lines that declare the INFO entries."""
+        return self._declared(
+            f"seqmtl {__version__}: annotated exons whose bases or windows of ends the variant "
+            "touches: transcripts (joined by &), first and last base, strand, log-odds of the "
+            "acceptor and of the donor in the reference and in the alternative (. where the "
+            "transcript begins or ends), and the sum of both changes. Format: "
+            "ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT"
+        )
+
+    def entry(self, alt: bytes, effects: Any, i: int, position: int) -> str:
+        """Return the exons that allele i reaches as INFO entries."""
+        return ",".join(
+            "|".join(
+                [
+                    alt.decode(),
+                    self._escaped,
+                    "&".join(map(escape, names)),
+                    f"{first}-{last}",
+                    strand,
+                    *values,
+                ]
+            )
+            for names, first, last, strand, values in self._items(effects[i])
+        )
+
+    def line(self, row: Sequence[bytes], alt: bytes, effects: Any, i: int, position: int) -> str:
+        """Return the exons that allele i reaches as lines of the table; positions are 1-based."""
+        fields = [readable(row[CHROM]), str(position), readable(row[REF]), alt.decode()]
+        return "".join(
+            "\t".join([*fields, self._organism, "&".join(names), first, last, strand, *values])
+            + "\n"
+            for names, first, last, strand, values in self._items(effects[i])
+        )
+
+    def _items(self, effects: ExonEffects) -> Iterator[tuple[list[str], str, str, str, list[str]]]:
+        """Yield transcripts, first and last base, strand, and log-odds of each exon."""
+        for exon, log_odds, change in zip(
+            effects.exons.tolist(),
+            effects.log_odds[:, ::-1].reshape(-1, 4).tolist(),
+            effects.changes.tolist(),
+            strict=True,
+        ):
+            start, end = (self._exons.bounds[exon] - self._exons.origins[exon]).tolist()
+            strand = _STRANDS[int(self._exons.is_reverse[exon])]
+            values = [f"{value:.4f}" if value == value else "." for value in (*log_odds, change)]
+            yield self._exons.names[exon], str(start + 1), str(end), strand, values
 
 
 def texts_of(scorer: Any) -> list[EffectText]:

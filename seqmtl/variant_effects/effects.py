@@ -210,7 +210,7 @@ class AlleleScorer(ABC):
         effects = [Effects.none(alleles.starts.size, self.sees_introns) for _ in self.kinds]
         zones = alleles.zones(genome.codes)
         for first, last in self._groups(alleles, zones):
-            part = alleles.part(first, last)
+            part = alleles.take(slice(first, last))
             haplotypes = Haplotypes.of(genome, part, zones[first:last], self._flank)
             self._score(
                 genome, part, haplotypes, [of_signal.rows(first, last) for of_signal in effects]

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, Posteriors, run_chain
-from seqmtl.splicing.chain import content_between, promising
+from seqmtl.splicing.chain import content_between, promising, with_letters
 from seqmtl.splicing.coding import GC_REACH, WORD
 
 _MIN_INTRON = 0.01  # probability
 _MIN_EXON = 0.001
+_NO_PAIRS = np.empty((0, 2), dtype=np.int64), np.empty(0)
 
 
 class SitePosteriors(NamedTuple):
@@ -39,6 +41,9 @@ class Neighbourhood:
         Letters of the contig.
     first, last : int
         The sites are those that start at first..last-1.
+    is_alone : bool
+        Whether sites are scored alone: no chain is run, and windows that cross a contig end are
+        padded with N.
 
     Attributes
     ----------
@@ -49,13 +54,25 @@ class Neighbourhood:
     """
 
     def __init__(
-        self, finder: PairedFinder, contig: NDArray[np.uint8], first: int, last: int
+        self,
+        finder: PairedFinder,
+        contig: NDArray[np.uint8],
+        first: int,
+        last: int,
+        *,
+        is_alone: bool = False,
     ) -> None:
-        self._finder = finder
+        self._finder, self._is_alone = finder, is_alone
         self._window = max(site_finder.length for site_finder in finder.finders)
-        self.start = max(0, first - self._window)
-        self._codes = contig[self.start : last + self._window]
-        bounds = max(0, first) - self.start, min(last, contig.size) - self.start
+        n_before = 0
+        if is_alone:
+            n_before = self._window
+            contig = np.pad(contig, n_before, constant_values=OTHER)
+        first, last = first + n_before, last + n_before
+        begin = max(0, first - self._window)
+        self.start = begin - n_before
+        self._codes = contig[begin : last + self._window]
+        bounds = max(0, first) - begin, min(last, contig.size) - begin
         self.reference = self._run_chain(self._promising(self._codes, *bounds))
 
     def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> SitePosteriors:
@@ -90,10 +107,15 @@ class Neighbourhood:
         begin = max(0, first - self._window)
         piece = ContigPiece("", begin, codes[begin : last + self._window])
         sites = self._finder.candidates(piece, first, last)
-        sites = sites.take(promising(sites, self._finder.layer))
+        if not self._is_alone:
+            sites = sites.take(promising(sites, self._finder.layer))
         return sites.adding(places=sites["places"] + begin)
 
     def _run_chain(self, sites: Sites) -> SitePosteriors:
+        if self._is_alone:
+            sites = sites.take(~sites["is_u12"])
+            log_p = -np.logaddexp(0.0, -with_letters(sites, self._finder.layer))
+            return SitePosteriors(sites, Posteriors(log_p, *_NO_PAIRS, *_NO_PAIRS))
         posteriors = run_chain(sites, self._finder.layer, _MIN_INTRON, _MIN_EXON)
         return SitePosteriors(sites, posteriors)
 

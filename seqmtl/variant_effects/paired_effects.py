@@ -33,6 +33,9 @@ class PairedEffectScorer(AlleleScorer):
     (:func:`seqmtl.splicing.chain.context_of`), in the same tiles of a contig for every allele, so
     that results do not depend on other alleles.
 
+    In contigs shorter than two introns of median length, such as those of one exon, sites may lack
+    their partners, and are scored by the site models alone; there are no introns and no exons.
+
     Parameters
     ----------
     model : PairedModel
@@ -41,6 +44,13 @@ class PairedEffectScorer(AlleleScorer):
         Organism of the model.
     distance : int, optional
         Consider only sites, and exons with bases, within this many bases of the changed bases.
+
+    Attributes
+    ----------
+    finder : PairedFinder
+        Finds the sites, and runs the chain.
+    shortest_contig : int
+        Bases of the shortest contig in which sites are scored with their partners.
 
     Raises
     ------
@@ -55,9 +65,12 @@ class PairedEffectScorer(AlleleScorer):
     n_records = 64
 
     def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
-        self._finder = PairedFinder(model, organism)
-        windows = max(finder.length for finder in self._finder.finders)
-        context = context_of(self._finder.layer)
+        self.finder = PairedFinder(model, organism)
+        layer = self.finder.layer
+        shares = np.cumsum(layer.density(layer.span))
+        self.shortest_contig = 2 * (1 + int(np.searchsorted(shares, 0.5)))
+        windows = max(finder.length for finder in self.finder.finders)
+        context = context_of(layer)
         max_distance = context + windows if distance is None else min(context + windows, distance)
         length = 2 * max_distance + 1
         turns = (max_distance, max_distance)
@@ -93,7 +106,11 @@ class PairedEffectScorer(AlleleScorer):
         contig = genome.codes[begin : int(alleles.ends[0])]
         first, last = tiles[0] * self._tile, (tiles[1] + 1) * self._tile
         neighbourhood = Neighbourhood(
-            self._finder, contig, first - self._margin, last + self._margin
+            self.finder,
+            contig,
+            first - self._margin,
+            last + self._margin,
+            is_alone=contig.size < self.shortest_contig,
         )
         for i in changing:
             self._score_one(
@@ -142,7 +159,7 @@ class PairedEffectScorer(AlleleScorer):
         size = haplotypes.codes.size
         P = np.zeros((2, size))
         scores = np.full((2, size), np.nan)
-        last = self._finder.site_lengths[k] - 1
+        last = self.finder.site_lengths[k] - 1
         for (sites, posteriors), offset, n in zip(
             haplotype_sites,
             haplotypes.positions[0].tolist(),
@@ -166,7 +183,7 @@ class PairedEffectScorer(AlleleScorer):
         `first` is the first base of the site in reading direction; start and end count alike.
         """
         sites, posteriors = candidates
-        start = first - (self._finder.site_lengths[k] - 1) * strand
+        start = first - (self.finder.site_lengths[k] - 1) * strand
         is_site = (sites.starts == start) & (sites.is_reverse == strand)
         is_site &= sites["signals"] == k
         introns = np.flatnonzero(is_site[posteriors.introns].any(axis=1))

@@ -228,7 +228,7 @@ class TestBadInput:
         def never(*arguments, **options):
             raise AssertionError("training has started")
 
-        monkeypatch.setattr(fit, "solve_examples", never)
+        monkeypatch.setattr(fit, "problem_of", never)
         monkeypatch.setattr(selection, "CrossValidation", never)
         (data / "other.nwk").write_text("((ape,man),(bee,cat));")
 

@@ -235,12 +235,16 @@ def test_every_epoch_is_the_algorithm_of_the_paper(features, loss):
     descent = dcd.Descent(problem, dtype=np.float64)
     descent._rng = recorded = _Recorded(1)
     alpha, W = np.zeros(case.z.size), np.zeros((case.X.shape[1], len(case.K)))
-    for number in range(2):
-        descent._epoch()
-        order = recorded.orders[number]
+    epochs = []  # dual variables and order of each
+    descent.record(*descent.objectives())
+    while len(epochs) < 2:
+        descent.run_epochs(
+            np.inf, lambda start, _: epochs.append((start.alpha.copy(), recorded.orders[-1]))
+        )
+    for found, order in epochs:
         arguments = case.X, case.y, case.tasks, case.K, problem.C, loss
         alpha, W = oracle.epoch(order, *arguments, alpha, W)
-        assert_allclose(descent.alpha, alpha, atol=1e-11)
+        assert_allclose(found, alpha, atol=1e-11)
         assert order.size > 0
         assert alpha.any()
 

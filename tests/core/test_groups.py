@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from seqmtl import PositionalKmers, TaskKernel
 from seqmtl.core import dcd, grouped_kernel
 from seqmtl.core.grouped_kernel import GroupedKernel
-from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
+from seqmtl.core.kernel_stack import MAX_TASKS_AS_MATRIX, KernelStack
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.weights import TaskWeights
@@ -66,7 +66,7 @@ def _rebuilt(groups, view=0):
 
 @settings(max_examples=40)
 @given(
-    T=st.integers(MAX_SINGLE_GROUP + 1, 45),
+    T=st.integers(MAX_TASKS_AS_MATRIX + 1, 45),
     split=st.sampled_from(["ladder", "star", "binary", "many"]),
     seed=st.integers(0, 99),
     n_trees=st.integers(1, 3),
@@ -94,7 +94,7 @@ def test_a_step_touches_the_path_of_its_task_alone():
 
 
 def test_few_tasks_and_kernels_without_a_tree_are_one_group():
-    K = np.eye(MAX_SINGLE_GROUP)
+    K = np.eye(MAX_TASKS_AS_MATRIX)
     assert GroupedKernel.of(_sum_of(K)).is_single
     K = np.random.default_rng(0).random((30, 30))
     assert GroupedKernel.of(K @ K.T).is_single

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.core.kernel_stack import MAX_SINGLE_GROUP, KernelStack
+from seqmtl.core.kernel_stack import MAX_TASKS_AS_MATRIX, KernelStack
 
 T, M, J = 20, 3, 9
 
@@ -58,8 +58,8 @@ def test_a_part_of_each_task_alone_makes_the_diagonal_1(nodes):
 
 def test_few_tasks_are_matrices_and_unused_nodes_are_dropped(nodes):
     N, l = nodes
-    assert KernelStack.of_nodes(N[:MAX_SINGLE_GROUP], l).nodes is None
-    assert KernelStack.of_nodes(N[: MAX_SINGLE_GROUP + 1], l).nodes is not None
+    assert KernelStack.of_nodes(N[:MAX_TASKS_AS_MATRIX], l).nodes is None
+    assert KernelStack.of_nodes(N[: MAX_TASKS_AS_MATRIX + 1], l).nodes is not None
     none = np.concatenate([N, np.zeros((T, 1)), np.ones((T, 1))], axis=1)
     lengths = np.concatenate([l, np.ones((M, 1)), np.zeros((M, 1))], axis=1)
     assert_array_equal(KernelStack.of_nodes(none, lengths).nodes, KernelStack.of_nodes(N, l).nodes)

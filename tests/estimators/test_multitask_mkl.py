@@ -44,7 +44,7 @@ CLADES = TaskKernel.hierarchical(TREE)
 
 
 class TestAgainstFixedKernels:
-    @pytest.mark.parametrize(("loss", "norm"), zip(LOSSES, (1.0, 1.3, np.inf), strict=True))
+    @pytest.mark.parametrize(("loss", "norm"), [*zip(LOSSES, (1.0, 1.3, np.inf), strict=True)])
     def test_it_is_the_svc_with_the_learnt_kernel(self, loss, norm):
         X, y, tasks = _numbers()
         mkl = _mkl(features=None, norm=norm, loss=loss, **TIGHT).fit(X, y, tasks)

@@ -54,7 +54,7 @@ def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
 
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match=r"kind must be one of .*did you mean 'regression'"):
-        Settings(kind="regresion").check()
+        Settings(kind="regresion")
 
 
 def test_the_model_file_knows_its_kind(tmp_path, capsys):

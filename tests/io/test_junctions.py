@@ -129,7 +129,7 @@ def test_bed6_is_one_read_per_row(write):
         (STAR.replace("101", "201"), "before its end, got 200-200 .0-based.; correct it"),
         (STAR.replace("101", "1"), "begin after the first base of its contig .*, got 0-200"),
         (
-            "c1\tx\tintron\t101\t200\t7\t+\t.\tID=a\n",
+            "c1\tx\texon\t101\t200\t7\t+\t.\tID=a\n",
             "this looks like GFF3 or GTF: name it annotation instead of junctions",
         ),
         (

@@ -20,7 +20,8 @@ from seqmtl.sequences import (
     decode,
     encode,
 )
-from seqmtl.sequences.decoys import CLEARANCE, consensus_pair
+from seqmtl.sequences.consensus import consensus_pair
+from seqmtl.sequences.decoys import CLEARANCE
 from seqmtl.sequences.windows import name_table
 
 

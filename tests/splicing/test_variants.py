@@ -1,6 +1,7 @@
 """Effects of alleles with a paired model, against the chain on whole contigs."""
 
 import csv
+import itertools
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.io.genome import load_genome
 from seqmtl.loading import load
 from seqmtl.sequences import encode
-from seqmtl.variant_effects import PairedEffectScorer
+from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
 from seqmtl.variant_effects.alleles import AlleleList
 from seqmtl.variant_effects.exon_effects import Exon, compare_exons
 from tests.invocation import run
@@ -234,22 +235,24 @@ def _scanned(case, folder, name, letters):
 
 
 def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, contig, tmp_path):
-    """An intron of each strand near both ends of its contig, with a run of N, and no intron."""
+    """An intron of each strand near either end of its contig, with runs of N, and no intron."""
     _, letters, _, introns = contig
-    texts, records, n_large = {"none": letters[:50] * 3}, [("none", 70, letters[20], "T,c")], 0
-    for strand in "+-":
+    texts, records, n_large = {"none": letters[:50] * 6}, [("none", 70, letters[20], "T,c")], 0
+    for strand, n_before in itertools.product("+-", (0, 100)):
         start, end, _ = max((k for k in introns if k[2] == strand), key=introns.get)
         text = letters[start - 30 : start + 40] + 10 * "N" + letters[start + 40 : end + 30]
-        texts[strand], n = text[:50] + text[50:].lower(), len(text)
+        text = n_before * "N" + text + (100 - n_before) * "N"
+        name, n = f"{strand}{n_before}", n_before + end - start + 70
+        texts[name] = text[:50] + text[50:].lower()
         for place, size, alts in (
-            (30, 1, "a,gtt"),
+            (n_before + 30, 1, "a,gtt"),
             (n - 31, 1, "C"),
-            (0, 1, "acg"),
+            (n_before, 1, "acg"),
             (n - 2, 2, "a"),
-            (69, 12, "N"),
-            (28, 9, "A"),
+            (n_before + 69, 12, "N"),
+            (n_before + 28, 9, "A"),
         ):
-            records.append((strand, place, text[place : place + size], alts))
+            records.append((name, place, text[place : place + size], alts))
     (tmp_path / "x.fa").write_text("".join(f">{name}\n{own}\n" for name, own in texts.items()))
     lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
     for name, place, ref, alts in records:
@@ -273,7 +276,7 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
             else:
                 assert max(changes) <= max(expected[signal]) + 2e-5
             n_large += max(changes) > 0.2
-    assert n_large >= 10
+    assert n_large >= 20
 
 
 def _annotate(case, vcf, options="", fasta=None, code=0):
@@ -329,3 +332,34 @@ def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp
     _annotate(case, _vcf(contig, variants[:1], tmp_path))
     _annotate(case, (tmp_path / "out.vcf").replace(tmp_path / "again.vcf"), code=1)
     assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
+
+
+def test_a_contig_of_one_exon_has_the_effects_of_its_sites_alone(case, contig, tmp_path, seqmtl):
+    """As each model by itself has them; and a contig that holds two introns has a chain."""
+    _, letters, _, introns = contig
+    ends = sorted(key for key in introns if key[2] == "+" and introns[key] > 0.9)
+    (_, start, _), (end, *_) = next(
+        pair for pair in itertools.pairwise(ends) if 20 < pair[1][0] - pair[0][1] < 160
+    )
+    text = letters[start - 30 : end + 30]
+    (tmp_path / "x.fa").write_text(f">one\n{text}\n>long\n{letters[:300]}\n")
+    variants = [(p, text[p : p + 1], "ACGT"["CGTA".index(text[p])]) for p in range(len(text))]
+    variants += [(28, text[28:31], text[28]), (len(text) - 31, "", "ACC")]
+    lines = [f"one\t{p + 1}\t.\t{ref}\t{alt}\t.\t.\t.\n" for p, ref, alt in variants[:-1]]
+    head = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    (tmp_path / "x.vcf").write_text(head + "".join(lines))
+    command = f"variants {case}/splice --vcf {tmp_path}/x.vcf --fasta {tmp_path}/x.fa"
+    shown = seqmtl(f"{command} --organism a -o {tmp_path}/out.vcf").err
+    shorter = "1 of 1 contigs, such as one, are shorter than two introns (230 bases): their sites "
+    assert f"{shorter}are scored alone, without partners; --annotation has the effects" in shown
+    genome = load_genome(tmp_path / "x.fa", padding=1)
+    alleles, _ = AlleleList.of(genome, [("one", *variant) for variant in variants])
+    paired = PairedEffectScorer(load(case / "splice"), "a").by_signal(genome, alleles.alleles())
+    for model, own in zip(("donor", "acceptor"), paired, strict=False):
+        alone = EffectScorer(load(case / model), "a").by_signal(genome, alleles.alleles())[0]
+        assert_allclose(own.changes, alone.changes, atol=1.1e-6)
+        is_clear = alone.changes > 1e-4
+        assert is_clear.sum() > 20
+        assert_array_equal(own.positions[is_clear], alone.positions[is_clear])
+        assert np.isnan(own.introns).all()
+    assert not paired[2].changes.any()

@@ -73,11 +73,9 @@ def test_a_scan_refuses(scan, options, genome, message):
     assert message in scan(options, genome, code=code)[1]
 
 
-def test_windows_are_not_for_like_with_pairs(new, tmp_path, seqmtl):
-    (tmp_path / "v.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
-    options = f"--vcf {tmp_path}/v.vcf --fasta {_genome(new)} --like auto -o {tmp_path}/o.vcf"
-    shown = seqmtl(f"variants {new}/pair.seqmtl {options}", 2).err
-    assert "--like with a model of seqmtl pair is for seqmtl scan and adapt" in shown
+def test_windows_are_not_for_like_with_pairs(new, seqmtl):
+    shown = seqmtl(f"evaluate {new}/pair.seqmtl {new}/donors {new}/acceptors --like auto", 2).err
+    assert "--like with a model of seqmtl pair is for seqmtl scan, variants and adapt" in shown
 
 
 def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from seqmtl import core
 from seqmtl.core import gram
 from seqmtl.core.losses import LOSSES
 from seqmtl.features.joint import JointFeatures
@@ -20,7 +21,7 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation
 from seqmtl.training.cross_validation import CrossValidation, draw_folds
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve_examples
+from seqmtl.training.solver import problem_of
 from seqmtl.training.task_kernels import kernel_for_solver
 from tests.oracles.losses import LOSSES as FORMULAS
 from tests.oracles.svm import multitask_kernel, solve_dual
@@ -64,7 +65,7 @@ def _expected(train, test, C, loss):
     return found
 
 
-@pytest.mark.parametrize(("loss", "C"), zip(LOSSES, (0.3, 3.0, 0.3), strict=False))
+@pytest.mark.parametrize(("loss", "C"), [*zip(LOSSES, (0.3, 3.0, 0.3), strict=True)])
 def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-9)
     examples = _examples(30)
@@ -208,8 +209,9 @@ def test_learnt_weights_are_those_of_the_solver(monkeypatch, loss, n_views):
         features = JointFeatures([Numeric(), Numeric()])
     kernel = TaskKernel(examples.names, [np.eye(2), np.ones((2, 2)), K])
     settings = Settings(C=0.7, loss=loss, norm=1.5, tol=1e-7, dtype="float64")
-    kernels = kernel_for_solver(kernel, 2, n_views, settings.norm)
-    expected = solve_examples(features.bind(examples.data), examples, kernels, settings)
+    start, kernels = kernel_for_solver(kernel, 2, n_views, settings.norm)
+    problem = problem_of(features.bind(examples.data), examples, start, settings)
+    expected = core.solve(problem, kernels, **settings.limits)
     folds = CrossValidation(examples, features, settings, is_apart=True)
     of_views = kernels.combine(expected.theta).K
     found = folds.fit(of_views, 0.7)

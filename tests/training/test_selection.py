@@ -389,7 +389,7 @@ class TestTraining:
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match=r"C must be a finite number above 0, got -1\.0"):
+    with pytest.raises(ValueError, match=r"costs must be a finite number above 0, got -1\.0"):
         _select(_examples(30, ALIKE), SearchSpace.of_sharing(NAMES, None, (-1.0, 1.0)))
     with pytest.raises(ValueError, match="costs must hold at least one cost to choose from"):
         MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])

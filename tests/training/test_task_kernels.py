@@ -42,10 +42,10 @@ def _windows(n=120, seed=0):
 
 class TestResolve:
     def test_nothing_given(self):
-        several = resolve_kernels(None, ("a", "b"))
+        several = resolve_kernels(None, ("a", "b"), 2.0)
         assert several.labels == ("union", "individual")
         assert_array_equal(several.matrices, [np.ones((2, 2)), np.eye(2)])
-        assert_array_equal(resolve_kernels(None, ("a",)).matrices, [[[1.0]]])
+        assert_array_equal(resolve_kernels(None, ("a",), 2.0).matrices, [[[1.0]]])
         assert_array_equal(resolve_kernel(None, ("a", "b")).matrix, [[1, 0.25], [0.25, 1]])
 
     def test_kernels_are_put_into_the_order_of_the_data(self):
@@ -102,7 +102,7 @@ class TestKernelSets:
         K[0], K[1, 2, 2], K[2, :2, :2] = 1.0, 1.0, [[2, 1], [1, 2]]
         kernel = TaskKernel(["a", "b", "new"], K)
         assert_array_equal(used_kernels(kernel, 2), [0, 2])
-        kernels = kernel_for_solver(kernel, 2, 2, 1)
+        _, kernels = kernel_for_solver(kernel, 2, 2, 1)
         assert_array_equal(kernels.kernels.matrices(), K[[0, 2, 0, 2], :2, :2])
         assert_array_equal(kernels.views, [0, 0, 1, 1])
         assert kernels.norm == 1.0

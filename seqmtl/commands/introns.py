@@ -1,0 +1,325 @@
+"""``seqmtl introns``: judge the introns of an annotation, of reads, or of hints."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from seqmtl._version import __version__
+from seqmtl.commands import _kinds, _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.files.write import check_outputs, make_folder, write_json, write_lines
+
+if TYPE_CHECKING:
+    from seqmtl.io.intron_chains import IntronChain, IntronFile
+    from seqmtl.splicing.judging import JudgedChain
+    from seqmtl.splicing.predictor import IntronPredictor
+
+logger = logging.getLogger("seqmtl")
+
+_TABLE, _TRANSCRIPTS = "introns.tsv", "transcripts.tsv"
+_COLUMNS = (
+    *("contig", "first", "last", "strand", "letters", "length"),
+    *("donor_log_odds", "acceptor_log_odds", "probability", "reads", "transcripts"),
+)
+_TRANSCRIPT_COLUMNS = (
+    *("transcript", "gene", "contig", "strand", "introns", "doubtful"),
+    *("lowest_probability", "least_probable_intron"),
+)
+
+
+class _Intron(NamedTuple):
+    """An intron of one or several chains, and its highest probability among them."""
+
+    letters: str
+    log_odds: list[float]
+    probability: float
+    reads: int | None
+    transcripts: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Introns(_options.Relatives, _options.Threads):
+    """Judge given introns: how probable both ends of each are, by a paired model."""
+
+    model: str = _options.model_file("model file of seqmtl pair, such as starter:splice")
+    genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
+    introns: str = required(
+        "introns: GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF)",
+        metavar="FILE",
+        is_positional=True,
+    )
+    output: str = required("-o", "folder to write", metavar="FOLDER", affects_output=False)
+    organism: str | None = option(
+        "organism whose model to use (default: the only one)", metavar="NAME"
+    )
+    min_probability: float | None = option(
+        "leave out rows with an intron of less (not of GFF3 or GTF of genes)",
+        metavar="P",
+        kind=_kinds.probability,
+    )
+    json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
+
+    def run(self) -> Document:
+        """Judge the introns.
+
+        Returns
+        -------
+        dict
+            Numbers of introns, as ``json`` has them.
+        """
+        from seqmtl.io.intron_chains import read_intron_chains
+        from seqmtl.loading import load_site_model
+        from seqmtl.splicing.predictor import IntronPredictor
+
+        for path, what in ((self.genome, "genome"), (self.introns, "introns")):
+            if not os.path.isfile(path):
+                fault = "not a regular file" if os.path.exists(path) else "no such file"
+                raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
+        predictor = load_site_model(self.model).predictor(
+            self.organism, like=self.like, tree=self.tree, genome=self.genome
+        )
+        if not isinstance(predictor, IntronPredictor):
+            raise UsageError("introns are judged by a model of seqmtl pair, such as starter:splice")
+        source = read_intron_chains(self.introns)
+        if self.min_probability is not None and source.format == "genes":
+            raise UsageError(
+                "is for rows of introns (BED, SJ.out.tab, hints); of genes, transcripts.tsv has "
+                "the least probable intron of each transcript: leave it out",
+                "min_probability",
+            )
+        table, transcripts, copy = (
+            os.path.join(self.output, name)
+            for name in (_TABLE, _TRANSCRIPTS, os.path.basename(self.introns))
+        )
+        make_folder(self.output)
+        inputs = [self.model, self.genome, self.introns, self.tree]
+        check_outputs(inputs, [table, transcripts, copy, self.json])
+        judged = _judge(predictor, self.genome, self.introns, source)
+        introns = _by_intron(judged)
+        write_lines(table, _table(introns))
+        if source.format == "genes" or any(one.chain.transcript for one in judged):
+            write_lines(transcripts, _transcript_table(judged))
+        if source.format != "rows" or self.min_probability is not None:
+            self._write_copy(copy, source, judged, introns)
+        counts = {
+            "schema_version": 1,
+            "command": "introns",
+            "seqmtl_version": __version__,
+            "organism": predictor.organism,
+            **_counts(self.introns, introns, n_given=len(_distinct(source.chains))),
+        }
+        write_json(self.json, counts)
+        return counts
+
+    def _write_copy(
+        self,
+        path: str,
+        source: IntronFile,
+        judged: list[JudgedChain],
+        introns: dict[tuple[str, int, int, str], _Intron],
+    ) -> None:
+        """Write the file again, with the probabilities of its introns."""
+        from seqmtl.files.bgzip import open_packed, packer
+        from seqmtl.io.intron_chains import introns_with_probabilities, lines_with_probabilities
+
+        if source.format == "genes":
+            lines = lines_with_probabilities(
+                self.introns,
+                {one.chain.transcript: one.texts() for one in judged},
+                {one.chain.line: one.chain.transcript for one in judged},
+            )
+        else:
+            lines = introns_with_probabilities(
+                self.introns,
+                {key: one.probability for key, one in introns.items()}
+                | {
+                    (contig, start, end, "."): one.probability
+                    for (contig, start, end, _), one in introns.items()
+                },
+                self.min_probability or 0.0,
+                are_hints=source.format == "hints",
+            )
+        with open_packed(path) as stream:
+            for batch in _batches(lines):
+                stream.write(packer(path)(batch))
+
+
+def _batches(lines: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
+    """Yield lines in batches."""
+    batch: list[bytes] = []
+    for line in lines:
+        batch.append(line)
+        if len(batch) == size:
+            yield b"".join(batch)
+            batch = []
+    yield b"".join(batch)
+
+
+def _judge(
+    predictor: IntronPredictor, genome: str, path: str, source: IntronFile
+) -> list[JudgedChain]:
+    """Judge the introns on the contigs of a genome, and warn of others."""
+    from seqmtl.io.genome import contig_lengths, read_contigs
+    from seqmtl.sequences.genome import unknown_contig
+
+    lengths = contig_lengths(genome)
+    chains_of: dict[str, list[IntronChain]] = {}
+    for chain in source.chains:
+        if chain.introns:
+            chains_of.setdefault(chain.contig, []).append(chain)
+    missing = [name for name in chains_of if name not in lengths]
+    if len(missing) == len(chains_of):
+        if not chains_of:
+            raise SeqmtlError(
+                f"{path}: no transcript has an intron; check that it is the right file"
+            )
+        raise SeqmtlError(f"{path}, {genome}: {unknown_contig(missing, list(lengths))}")
+    if missing:
+        n = sum(len(_distinct(chains_of.pop(name))) for name in missing)
+        logger.warning(
+            "%s: %d introns are left out, on %d contigs that %s lacks (such as %s)",
+            path,
+            n,
+            len(missing),
+            genome,
+            missing[0],
+        )
+    for name, chains in chains_of.items():
+        last = max(chain.introns[-1][1] for chain in chains)
+        if last > lengths[name]:
+            raise SeqmtlError(
+                f"{path}: an intron ends at base {last:,} of {name}, which has {lengths[name]:,} "
+                f"in {genome}; check that it is the right genome"
+            )
+    return [
+        judged
+        for contig in read_contigs(genome, only={*chains_of})
+        if contig.name in chains_of
+        for judged in predictor.judge(contig, chains_of[contig.name])
+    ]
+
+
+def _distinct(chains: Iterable[IntronChain]) -> set[tuple[str, int, int, str]]:
+    """Return the introns of chains, each once."""
+    return {(one.contig, *intron, one.strand) for one in chains for intron in one.introns}
+
+
+def _by_intron(judged: Iterable[JudgedChain]) -> dict[tuple[str, int, int, str], _Intron]:
+    """Return the introns, each once with its highest probability, by contig and position."""
+    introns: dict[tuple[str, int, int, str], _Intron] = {}
+    for one in judged:
+        chain = one.chain
+        for bounds, letters, log_odds, p in zip(
+            chain.introns,
+            one.letters,
+            one.log_odds.tolist(),
+            one.probabilities.tolist(),
+            strict=True,
+        ):
+            key = (chain.contig, *bounds, chain.strand)
+            known = introns.get(key)
+            names = [*(known.transcripts if known else []), *filter(None, [chain.transcript])]
+            if known is not None and not p > known.probability:
+                p = known.probability
+            introns[key] = _Intron(letters, log_odds, p, chain.reads, names)
+    return introns
+
+
+def _table(introns: dict[tuple[str, int, int, str], _Intron]) -> Iterator[str]:
+    """Yield the lines of the table of introns."""
+    from seqmtl.io.intron_chains import probability_text
+
+    yield "\t".join(_COLUMNS) + "\n"
+    for (contig, start, end, strand), one in introns.items():
+        fields = [
+            *(contig, str(start + 1), str(end), strand, one.letters, str(end - start)),
+            *(f"{value:.3f}" if value == value else "." for value in one.log_odds),
+            probability_text(one.probability),
+            "." if one.reads is None else str(one.reads),
+            ",".join(one.transcripts) or ".",
+        ]
+        yield "\t".join(fields) + "\n"
+
+
+def _transcript_table(judged: Iterable[JudgedChain]) -> Iterator[str]:
+    """Yield the lines of the table of transcripts."""
+    from seqmtl.io.intron_chains import probability_text
+    from seqmtl.splicing.judging import DOUBTFUL
+
+    yield "\t".join(_TRANSCRIPT_COLUMNS) + "\n"
+    for one in judged:
+        chain, p = one.chain, one.probabilities.tolist()
+        lowest = min(range(len(p)), key=lambda k: p[k] if p[k] == p[k] else 2.0)
+        start, end = chain.introns[lowest]
+        fields = [
+            *(chain.transcript, chain.gene, chain.contig, chain.strand, str(len(p))),
+            str(sum(value < DOUBTFUL for value in p)),
+            probability_text(p[lowest]),
+            f"{start + 1}-{end}" if p[lowest] == p[lowest] else ".",
+        ]
+        yield "\t".join(fields) + "\n"
+
+
+def _counts(path: str, introns: dict[tuple[str, int, int, str], _Intron], n_given: int) -> Document:
+    """Log and return how many introns are doubtful."""
+    from seqmtl.splicing.judging import DOUBTFUL
+
+    p = [one.probability for one in introns.values()]
+    n_doubtful = sum(value < DOUBTFUL for value in p)
+    n_letters = sum(
+        one.probability == 0 and any(value != value for value in one.log_odds)
+        for one in introns.values()
+    )
+    n_unjudged = sum(value != value for value in p)
+    n_judged = len(p) - n_unjudged
+    logger.info(
+        "%s: %d introns, %d (%.1f %%) below %g, %d of them without the letters of a site",
+        path,
+        len(p),
+        n_doubtful,
+        100 * n_doubtful / max(1, n_judged),
+        DOUBTFUL,
+        n_letters,
+    )
+    if n_unjudged:
+        logger.warning("%d introns are not judged: too near to the end of a contig", n_unjudged)
+    return {
+        "introns": n_given,
+        "judged": n_judged,
+        "doubtful": n_doubtful,
+        "without_letters": n_letters,
+        "at_contig_ends": n_unjudged,
+    }
+
+
+_TEXT = """\
+  seqmtl introns starter:splice genome.fa annotation.gff3 --organism a_thaliana -o judged
+  seqmtl introns starter:splice beetle.fa.gz braker.gtf --like Coleoptera -o judged
+  seqmtl introns starter:splice beetle.fa.gz SJ.out.tab --like Coleoptera --min-probability 0.1 \\
+      -o filtered
+
+For every intron: the probability that both of its ends are right, by their sites, the alternatives
+within 100 bases, lengths, and the reading frames around. An intron below 0.1 is doubtful. FOLDER
+gets
+
+  introns.tsv        each intron once: contig, first and last base (1-based), strand, letters,
+                     length, log-odds of both sites alone, probability (the highest among its
+                     transcripts), reads, transcripts
+  transcripts.tsv    of GFF3, GTF and BED12: introns, doubtful ones, the least probable one
+  NAME               FILE again, with the attribute intron_probability: of genes in the row of each
+                     transcript, its introns in reading direction; BED and SJ.out.tab have no
+                     attributes, and are written with --min-probability
+
+An end without the letters of a site (GT or GC, AG, or those of U12-type introns if the organism has
+them) has probability 0. An intron whose windows are not all on the contig has a dot, and stays in
+the file. BED12 in which all rows have two blocks is one of splice junctions (regtools)."""
+
+COMMAND = Command(Introns, "judge the introns of an annotation, of reads or hints", _TEXT)
+
+introns = python_function(Introns)

@@ -1,0 +1,207 @@
+"""Chains of introns: those of the transcripts of a file, or its introns one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from seqmtl.files.streams import PathLike, numbered_lines
+from seqmtl.io.annotation import read_annotation
+from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, is_intron, read_junctions
+from seqmtl.io.transcript_rows import attribute, decode
+from seqmtl.io.transcripts import Segment
+from seqmtl.io.tsv import is_row, read_rows
+
+#: The attribute that a copy of a file gets.
+ATTRIBUTE = "intron_probability"
+
+_GFF_FIELDS, _BED12_FIELDS = 9, 12
+_N_BLOCKS = 9  # column of the number of blocks
+_TRANSCRIPT = re.compile(rb"(?i)(?:transcript|rna|gene_segment)$")
+_GTF_NAME = re.compile(rb'(?:^|[\s;])transcript_id\s+(?:"([^"]*)"|([^\s";]+))')
+
+
+class IntronChain(NamedTuple):
+    """The introns of a transcript, or a single one.
+
+    Attributes
+    ----------
+    contig : str
+        Contig.
+    strand : str
+        ``+``, ``-``, or ``.`` if the file does not say.
+    introns : tuple of (int, int)
+        By position on the forward strand, 0-based half-open.
+    transcript, gene : str
+        Names, or empty.
+    reads : int or None
+        Number of reads.
+    line : int
+        1-based line of its first exon, or of its first row.
+    """
+
+    contig: str
+    strand: str
+    introns: tuple[Segment, ...]
+    transcript: str = ""
+    gene: str = ""
+    reads: int | None = None
+    line: int = 0
+
+
+class IntronFile(NamedTuple):
+    """The introns of a file.
+
+    Attributes
+    ----------
+    chains : list of IntronChain
+        In the order of the file.
+    format : {"genes", "hints", "rows"}
+        Genes are GFF3 or GTF; hints are GFF of introns alone; rows are BED or SJ.out.tab, which
+        have no attributes.
+    """
+
+    chains: list[IntronChain]
+    format: str
+
+
+def has_genes(path: PathLike) -> bool:
+    """Return whether a file is GFF3 or GTF of genes, by its first row that is no intron."""
+    for row in read_rows(path):
+        if not is_gff(row.fields) or is_hint(row.fields):
+            return False
+        if not is_intron(row.fields):
+            return True
+    return False
+
+
+def read_intron_chains(path: PathLike) -> IntronFile:
+    """Read introns: of GFF3, GTF or BED12 those of transcripts, of other files one by one.
+
+    BED12 in which every row has two blocks is one of splice junctions, as regtools writes it.
+
+    Parameters
+    ----------
+    path : path-like
+        What :func:`seqmtl.io.annotation.read_annotation` or
+        :func:`seqmtl.io.junctions.read_junctions` reads; not standard input.
+
+    Raises
+    ------
+    InputFormatError
+        If it cannot be read.
+    """
+    is_of_genes = has_genes(path)
+    if is_of_genes or _has_transcripts(path):
+        transcripts = read_annotation(path).transcripts
+        chains = {
+            (own.name, own.contig, own.exons): IntronChain(
+                own.contig,
+                "-" if own.is_reverse else "+",
+                tuple(own.introns),
+                own.name,
+                own.gene,
+                None,
+                own.line,
+            )
+            for own in transcripts
+        }
+        return IntronFile([*chains.values()], "genes" if is_of_genes else "rows")
+    junctions = read_junctions(path)
+    row = next(read_rows(path))
+    return IntronFile(
+        [
+            IntronChain(
+                own.contig, own.strand, ((own.start, own.end),), "", "", own.reads, own.line
+            )
+            for own in junctions
+        ],
+        "hints" if is_gff(row.fields) else "rows",
+    )
+
+
+def _has_transcripts(path: PathLike) -> bool:
+    """Return whether a file is BED12 in which a row has another number of blocks than two."""
+    for row in read_rows(path):
+        if len(row.fields) < _BED12_FIELDS or is_gff(row.fields):
+            return False
+        if row.fields[_N_BLOCKS] != "2":
+            return True
+    return False
+
+
+def lines_with_probabilities(
+    path: PathLike, chains: Mapping[str, Sequence[str]], firsts: Mapping[int, str]
+) -> Iterator[bytes]:
+    """Yield the lines of GFF3 or GTF; the row of each transcript gets the attribute.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    chains : mapping of str to sequence of str
+        Probabilities of the introns of each transcript, in reading direction.
+    firsts : mapping of int to str
+        Transcript of the first exon on each line, which gets it if the transcript has no row.
+    """
+    with_row = {_transcript_of(text) for _, text in numbered_lines(path)}
+    for number, text in numbered_lines(path):
+        name = _transcript_of(text)
+        if not name and firsts.get(number) not in with_row:
+            name = firsts.get(number, "")
+        values = chains.get(name)
+        yield text + (_attribute(text, ",".join(values)) if values else b"") + b"\n"
+
+
+def introns_with_probabilities(
+    path: PathLike, probabilities: Mapping[Intron, float], least: float, *, are_hints: bool
+) -> Iterator[bytes]:
+    """Yield the lines of hints, BED or SJ.out.tab without those of less probable introns.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    probabilities : mapping of (contig, start, end, strand) to float
+        Those of the introns that are judged.
+    least : float
+        Least probability of all introns of a row.
+    are_hints : bool
+        Whether rows have attributes.
+    """
+    introns_of = introns_by_line(path)
+    for number, text in numbered_lines(path):
+        known = [probabilities[own] for own in introns_of.get(number, ()) if own in probabilities]
+        if known and min(known) < least:
+            continue
+        added = b""
+        if known and are_hints:
+            added = _attribute(text, probability_text(min(known)))
+        yield text + added + b"\n"
+
+
+def probability_text(p: float) -> str:
+    """Return a probability with four significant digits, a dot for NaN."""
+    return f"{p:.4g}" if p == p else "."
+
+
+def _transcript_of(text: bytes) -> str:
+    """Return the name of the transcript whose row a line of GFF3 or GTF is, or an empty one."""
+    fields = text.split(b"\t")
+    if len(fields) < _GFF_FIELDS or not is_row(text) or not _TRANSCRIPT.search(fields[2]):
+        return ""
+    name = attribute(fields[8], b"ID=")
+    if name is not None:
+        return decode(name.strip(), False)
+    match = _GTF_NAME.search(fields[8])
+    return decode(match[1] or match[2], True) if match else ""
+
+
+def _attribute(text: bytes, value: str) -> bytes:
+    """Return what a row of GFF3, GTF or hints gets at its end."""
+    attributes = text.rsplit(b"\t", 1)[1].rstrip()
+    separator = b"" if attributes.endswith(b";") or not attributes else b";"
+    if _GTF_NAME.search(attributes):
+        return b'%s %s "%s";' % (separator, ATTRIBUTE.encode(), value.encode())
+    return b"%s%s=%s" % (separator, ATTRIBUTE.encode(), value.encode())

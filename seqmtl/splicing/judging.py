@@ -1,0 +1,222 @@
+"""Judge given introns: the probability that both ends of each are where the file says.
+
+An annotation already says that there is an intron, and about where. So the chain (see
+:mod:`seqmtl.splicing.chain`) sees only the candidates within 100 bases of the ends of a
+transcript's introns, donors near donors and acceptors near acceptors, and introns weigh e^6 times
+as much as in a genome. With p the posterior probability of an intron in this chain, its probability
+is ``20 p / (20 p + 1 - p)``: the ends in a file are right 20 times for each time that one is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._threads import in_order
+from seqmtl.io.genome import ContigPiece
+from seqmtl.io.intron_chains import IntronChain, probability_text
+from seqmtl.sequences.alphabet import decode, reverse_complement
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.chain import run_chain
+from seqmtl.splicing.finder import PairedFinder
+
+#: An intron of less probability is doubtful.
+DOUBTFUL = 0.1
+
+_REACH = 100  # bases from an end to its alternatives
+_CLAIM = 6.0  # log weight of an intron where a file has one
+_ODDS = 20.0  # that the ends in a file are right
+_LISTED = 1e-4  # posterior probability that counts as more than 0
+_LOCUS = 200_000  # bases of transcripts that are judged together, at least
+
+
+class JudgedChain(NamedTuple):
+    """The introns of a chain as judged.
+
+    Attributes
+    ----------
+    chain : IntronChain
+        The chain; its strand is that of the more probable introns if the file does not say.
+    probabilities : ndarray of float64, shape (n,)
+        Of each intron by position; 0 if an end has not the letters of a site, or the intron is too
+        short, NaN if the window of an end is not on the contig.
+    log_odds : ndarray of float64, shape (n, 2)
+        Of the donor and the acceptor by their models alone; NaN if they are no candidates.
+    letters : tuple of str
+        The first two and the last two letters in reading direction: ``GT-AG``.
+    """
+
+    chain: IntronChain
+    probabilities: NDArray[np.float64]
+    log_odds: NDArray[np.float64]
+    letters: tuple[str, ...]
+
+    def texts(self) -> list[str]:
+        """Return the probabilities as text, in reading direction."""
+        texts = [probability_text(p) for p in self.probabilities.tolist()]
+        return texts[::-1] if self.chain.strand == "-" else texts
+
+
+def judge_introns(
+    finder: PairedFinder, contig: ContigPiece, chains: Sequence[IntronChain]
+) -> Iterator[JudgedChain]:
+    """Judge the introns of a contig.
+
+    Parameters
+    ----------
+    finder : PairedFinder
+        Finder of an organism.
+    contig : ContigPiece
+        The whole contig.
+    chains : sequence of IntronChain
+        Those on the contig, with at least one intron each.
+
+    Yields
+    ------
+    JudgedChain
+        By position of the chains.
+    """
+    yield from (
+        judged
+        for locus in in_order(partial(_judge_locus, finder, contig), [*_loci(chains)])
+        for judged in locus
+    )
+
+
+def _loci(chains: Sequence[IntronChain]) -> Iterator[list[IntronChain]]:
+    """Yield the chains by position, those that overlap together."""
+    locus: list[IntronChain] = []
+    begin = end = 0
+    for chain in sorted(chains, key=lambda chain: chain.introns[0]):
+        start = chain.introns[0][0]
+        if locus and start > end and end - begin >= _LOCUS:
+            yield locus
+            locus = []
+        if not locus:
+            begin = start
+        locus.append(chain)
+        end = max(end, chain.introns[-1][1])
+    if locus:
+        yield locus
+
+
+class _Candidates:
+    """Candidates of one strand and one end, by place."""
+
+    def __init__(self, sites: Sites, is_reverse: bool, signal: int) -> None:
+        self.rows = np.flatnonzero((sites.is_reverse == is_reverse) & (sites["signals"] == signal))
+        self.places = sites["places"][self.rows]
+        self._log_odds = sites["log_odds"][self.rows]
+
+    def near(self, place: int) -> NDArray[np.int64]:
+        """Return the rows of the candidates within reach of a place."""
+        first, last = np.searchsorted(self.places, [place - _REACH, place + _REACH + 1])
+        return self.rows[first:last]
+
+    def log_odds(self, place: int) -> float:
+        """Return the log-odds of the candidate at a place, of either class; NaN without one."""
+        first, last = np.searchsorted(self.places, [place, place + 1])
+        return float(self._log_odds[first:last].max()) if first < last else np.nan
+
+
+def _judge_locus(
+    finder: PairedFinder, contig: ContigPiece, chains: list[IntronChain]
+) -> list[JudgedChain]:
+    """Judge the chains of a locus."""
+    flank = _REACH + finder.window
+    begin = max(0, min(chain.introns[0][0] for chain in chains) - flank)
+    end = min(contig.codes.size, max(chain.introns[-1][1] for chain in chains) + flank)
+    window = max(one.length for one in finder.finders)
+    piece = contig.between(begin - window, end + window)
+    sites = finder.candidates(piece, begin, end)
+    candidates = {
+        (is_reverse, signal): _Candidates(sites, is_reverse, signal)
+        for is_reverse in (False, True)
+        for signal in (0, 1)
+    }
+    tried = [
+        (number, is_reverse)
+        for number, chain in enumerate(chains)
+        for is_reverse in (False, True)
+        if chain.strand in (".", "+-"[is_reverse])
+    ]
+    places = [np.array(chains[number].introns) - piece.start for number, _ in tried]
+    rows = [
+        np.unique(
+            np.concatenate(
+                [
+                    candidates[is_reverse, side ^ is_reverse].near(place)
+                    for intron in bounds.tolist()
+                    for side, place in enumerate(intron)
+                ]
+            )
+        )
+        for (_, is_reverse), bounds in zip(tried, places, strict=True)
+    ]
+    posterior_of = _posteriors(finder, sites, rows, places)
+    judged: dict[int, JudgedChain] = {}
+    for k, ((number, is_reverse), bounds) in enumerate(zip(tried, places, strict=True)):
+        chain = chains[number]._replace(strand="+-"[is_reverse])
+        log_odds = np.array(
+            [
+                [candidates[is_reverse, side].log_odds(row[side ^ is_reverse]) for side in (0, 1)]
+                for row in bounds.tolist()
+            ]
+        )
+        p = np.array([posterior_of.get((k, *row), 0.0) for row in bounds.tolist()])
+        p = _ODDS * p / (_ODDS * p + 1 - p)
+        at_end = (bounds[:, 0] + piece.start < window) | (
+            bounds[:, 1] + piece.start > contig.codes.size - window
+        )
+        p[at_end & np.isnan(log_odds).any(axis=1)] = np.nan
+        letters = tuple(_letters(piece.codes, row, is_reverse) for row in bounds.tolist())
+        result = JudgedChain(chain, p, log_odds, letters)
+        if number not in judged or np.nansum(p) > np.nansum(judged[number].probabilities):
+            judged[number] = result
+    return [judged[number] for number in range(len(chains))]
+
+
+def _posteriors(
+    finder: PairedFinder,
+    sites: Sites,
+    rows: list[NDArray[np.int64]],
+    places: list[NDArray[np.int64]],
+) -> dict[tuple[int, int, int], float]:
+    """Return the posterior probabilities of introns by chain, start and end, of either class.
+
+    `rows` are the candidates of each chain, and `places` the starts and ends of its introns; others
+    may be missing.
+    """
+    layer = finder.layer
+    layer = layer._replace(shift=layer.shift + _CLAIM, coding_shift=layer.coding_shift + _CLAIM)
+    sizes = [own.size for own in rows]
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    chosen = sites.take(np.concatenate(rows))
+    content = chosen["content"]
+    firsts = bounds[:-1][np.array(sizes) > 0]
+    origins = np.repeat(content[firsts], [size for size in sizes if size], axis=0)
+    chosen = chosen.adding(content=content - origins)
+    posteriors = run_chain(chosen, layer, _LISTED, bounds=bounds)
+    numbers = np.searchsorted(bounds, posteriors.introns[:, 0], side="right") - 1
+    bounds_of = chosen["places"][posteriors.introns]
+    size = int(max(own.max() for own in places)) + 1
+    given = np.concatenate([own[:, 0] + size * k for k, own in enumerate(places)])
+    is_given = np.isin(bounds_of[:, 0] + size * numbers, given)
+    keys = np.column_stack([numbers, bounds_of])[is_given].tolist()
+    values = np.exp(posteriors.intron_values[is_given]).tolist()
+    posterior_of: dict[tuple[int, int, int], float] = {}
+    for key, value in zip(map(tuple, keys), values, strict=True):
+        posterior_of[key] = min(1.0, posterior_of.get(key, 0.0) + value)
+    return posterior_of
+
+
+def _letters(codes: NDArray[np.uint8], bounds: Sequence[int], is_reverse: bool) -> str:
+    """Return the first two and the last two letters of an intron in reading direction."""
+    start, end = bounds
+    ends = np.concatenate([codes[start : start + 2], codes[end - 2 : end]])
+    text = decode(reverse_complement(ends) if is_reverse else ends)
+    return f"{text[:2]}-{text[2:]}"

@@ -1,0 +1,373 @@
+"""Ends of annotated exons in both haplotypes of alleles, against windows cut by hand."""
+
+import csv
+import dataclasses
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl import Windows, load
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io import load_genome, read_annotation
+from seqmtl.io.transcripts import Transcript
+from seqmtl.splicing import PairedFinder
+from seqmtl.splicing.new_organism import with_relatives
+from seqmtl.variant_effects import ExonScorer
+from seqmtl.variant_effects.alleles import AlleleList
+from tests.variant_effects.test_window_effects import zone_of
+
+CHR, FLIP = "chr3", str.maketrans("ACGT", "TGCA")
+HEADER = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+
+
+def flip(letters):
+    return letters.translate(FLIP)[::-1]
+
+
+@pytest.fixture(scope="module")
+def parts(case):
+    """The model, the letters of a chromosome, and its transcripts."""
+    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
+    letters = "".join("ACGTN"[code] for code in genome.contig(CHR))
+    annotation = read_annotation(case / "sim/annotation/a.gff3")
+    own = [transcript for transcript in annotation.transcripts if transcript.contig == CHR]
+    return load(case / "splice"), letters, own
+
+
+def _score(parts, transcripts, variants, folder):
+    """Score variants, (start, ref, alt), on the chromosome; return the scorer and the effects."""
+    (folder / "x.fa").write_text(f">first\nACGT\n>{CHR}\n{parts[1]}\n>last\nACGTAGGT\n")
+    genome = load_genome(folder / "x.fa", padding=1)
+    variants = [(CHR, *variant) for variant in variants]
+    alleles, reasons = AlleleList.of(genome, variants)
+    assert not any(reasons)
+    scorer = ExonScorer(PairedFinder(parts[0], "a"), genome, transcripts)
+    return scorer, scorer.score(alleles.alleles())
+
+
+def log_odds(model, organism, signal, letters, boundary):
+    """Return the log-odds of an end of an exon on the plus strand, from a window cut by hand."""
+    own, least = model.site_models[signal], model.layer_of(organism).least[signal == "acceptor"]
+    start = boundary - 2 * (signal == "acceptor")
+    if start < 0 or letters[start : start + 2] != {"donor": "GT", "acceptor": "AG"}[signal]:
+        return least
+    pad = "N" * own.length
+    first = start - own.site.offset + own.length
+    window = (pad + letters + pad)[first : first + own.length]
+    score = own.decision_function(Windows.from_strings([window]), organism)
+    return max(least, own.log_odds_of(organism)(score)[0])
+
+
+def by_hand(model, signal, boundary, is_reverse, before, after):
+    """Return the log-odds of an end in both haplotypes; the nearest of all places of the gap."""
+
+    def score(letters, place):
+        if is_reverse:
+            letters, place = flip(letters), len(letters) - place
+        return log_odds(model, "a", signal, letters, place)
+
+    reference, shift = score(before, boundary), len(after) - len(before)
+    start, m, n = zone_of(before, after) or (0, 0, 0)
+    found = []
+    for gap in range(min(m, n) + 1 if shift else 1):
+        cut = start + gap
+        if not shift or boundary <= cut:
+            found.append(score(after, boundary))
+        if shift and boundary >= cut + max(0, -shift):
+            found.append(score(after, boundary + shift))
+    lost = [model.layer_of("a").least[signal == "acceptor"]]
+    return reference, min(found or lost, key=lambda value: abs(value - reference))
+
+
+def _variants(letters, exons, rng):
+    """Return random changes of all kinds at and around the ends of exons."""
+    found = []
+    for exon in exons:
+        for end in exon:
+            for shift in (-30, -3, -2, -1, 0, 1, 2, 25, int(rng.integers(-60, 60))):
+                at, size = end + shift, int(rng.integers(1, 5))
+                ref, new = letters[at : at + 1 + size], "".join(rng.choice(list("ACGT"), size))
+                found += [
+                    (at, ref[0], "ACGT"["CGTA".index(ref[0])]),
+                    (at, ref, ref[0]),
+                    (at, ref[0], ref[0] + new),
+                    (at, ref[0], ref[0] + ref),
+                    (at, ref, new[0]),
+                    (at, ref, new + new),
+                ]
+    return found
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+def test_ends_are_scored_as_windows_cut_by_hand(parts, is_reverse, tmp_path):
+    model, letters, transcripts = parts
+    own = [each for each in transcripts if each.is_reverse == is_reverse and len(each.exons) > 2]
+    variants = _variants(letters, own[0].exons[1:3] + own[1].exons[-1:], np.random.default_rng(1))
+    scorer, effects = _score(parts, own, variants, tmp_path)
+    exons, origin, n_lost = scorer.exons, int(scorer.exons.origins[0]), 0
+    for allele, exon, values in zip(*effects, strict=True):
+        at, ref, alt = variants[allele]
+        start, end = (exons.bounds[exon] - origin).tolist()
+        after = letters[:at] + alt + letters[at + len(ref) :]
+        for k, signal in enumerate(("donor", "acceptor")):
+            boundary = end if (k == 0) != is_reverse else start
+            if not exons.has_ends[exon, k]:
+                assert np.isnan(values[k]).all()
+                continue
+            expected = by_hand(model, signal, boundary, is_reverse, letters, after)
+            assert_allclose(values[k], expected, atol=2e-5, err_msg=f"{variants[allele]}, {signal}")
+            n_lost += expected[1] == model.layer_of("a").least[k]
+    assert len(effects.alleles) > 200
+    assert n_lost > 20
+    changes = np.nansum(effects.log_odds[:, :, 1] - effects.log_odds[:, :, 0], axis=1)
+    assert_allclose(effects.changes, changes)
+
+
+def test_alleles_reach_exons_by_their_bases_and_the_windows_of_their_ends(parts, tmp_path):
+    model, letters, _ = parts
+    size, window = len(letters), model.donor.length
+    before, after = model.donor.site.offset, window - model.donor.site.offset
+    at = model.acceptor.site.offset + 2  # bases of a window before an exon
+    exons = ((1000, 1100), (2000, 3000), (4000, 4100))
+    own = Transcript("t", "g", CHR, False, exons)
+    places = {
+        2000 - at - 1: [],
+        2000 - at: [1],
+        2500: [1],
+        2999 + after: [1],
+        3000 + after: [],
+        1000: [0],
+        999: [],  # no acceptor
+        4100: [],
+        4099: [2],
+        0: [],
+        size - 1: [],
+    }
+    assert before > 0
+    variants = [(p, letters[p], "ACGT"["CGTA".index(letters[p])]) for p in places]
+    _, effects = _score(parts, [own], variants, tmp_path)
+    found = {p: effects.exons[effects.alleles == k].tolist() for k, p in enumerate(places)}
+    assert found == places
+    insertions = [(2000 - at, "", "A"), (2000 - at + 1, "", "A"), (3000 + after, "", "A")]
+    _, effects = _score(parts, [own], insertions, tmp_path)
+    assert 1 in effects.alleles
+    nothing = ExonScorer(PairedFinder(model, "a"), load_genome(tmp_path / "x.fa", padding=1), [])
+    assert nothing.exons.names == []
+
+
+def test_exons_are_those_of_transcripts_with_introns(parts, tmp_path):
+    exons = ((1000, 1100), (2000, 2100), (4000, 4100))
+    transcripts = [
+        Transcript("one", "g", CHR, False, exons),
+        Transcript("two", "g", CHR, False, exons),
+        Transcript("two", "g", CHR, False, exons),  # with another coding sequence
+        Transcript("later", "g", CHR, False, exons[1:]),
+        Transcript("minus", "g", CHR, True, exons),
+        Transcript("single", "g", CHR, False, exons[:1]),
+        Transcript("elsewhere", "g", "chr9", False, exons),
+    ]
+    scorer, _ = _score(parts, transcripts, [], tmp_path)
+    found = [
+        (start, end, is_reverse, *ends, names)
+        for (start, end), is_reverse, ends, names in zip(
+            (scorer.exons.bounds - scorer.exons.origins[:, np.newaxis]).tolist(),
+            scorer.exons.is_reverse.tolist(),
+            scorer.exons.has_ends.tolist(),
+            scorer.exons.names,
+            strict=True,
+        )
+    ]
+    assert found == [
+        (1000, 1100, False, True, False, ["one", "two"]),
+        (1000, 1100, True, False, True, ["minus"]),
+        (2000, 2100, False, True, False, ["later"]),
+        (2000, 2100, False, True, True, ["one", "two"]),
+        (2000, 2100, True, True, True, ["minus"]),
+        (4000, 4100, False, False, True, ["one", "two", "later"]),
+        (4000, 4100, True, True, False, ["minus"]),
+    ]
+    beyond = dataclasses.replace(transcripts[0], exons=(exons[0], (1200, 10_000_000)))
+    with pytest.raises(SeqmtlError, match=r"must lie on chr3, .* ends at 10,000,000; give the"):
+        _score(parts, [beyond], [], tmp_path)
+
+
+def test_windows_beyond_the_ends_of_a_contig_have_n(parts, tmp_path):
+    """Exons of a base at both ends, whose windows would reach into other contigs."""
+    model, letters, _ = parts
+    letters = "AGGT" + letters[4:-4] + "AGGT"
+    n = len(letters)
+    own = Transcript("t", "g", CHR, False, ((0, 2), (2, 2 + 500), (n - 2, n)))
+    variants = [(10, letters[10], "ACGT"["CGTA".index(letters[10])]), (n - 9, letters[n - 9], "")]
+    variants.append((0, "", "ACC"))
+    scorer, effects = _score((model, letters, None), [own], variants, tmp_path)
+    donor, acceptor = (
+        log_odds(model, "a", "donor", letters, 2),
+        log_odds(model, "a", "acceptor", letters, 2),
+    )
+    assert scorer.exons.has_ends.tolist() == [[True, False], [True, True], [False, True]]
+    rows = {pair: k for k, pair in enumerate(zip(effects.alleles, effects.exons, strict=True))}
+    assert effects.log_odds[rows[0, 0], 0, 0] == pytest.approx(donor, abs=2e-5)
+    assert effects.log_odds[rows[0, 1], 1, 0] == pytest.approx(acceptor, abs=2e-5)
+    for allele, exon, boundary, signal in ((1, 2, n - 2, "acceptor"), (2, 0, 2, "donor")):
+        at, ref, alt = variants[allele]
+        after = letters[:at] + alt + letters[at + len(ref) :]
+        expected = by_hand(model, signal, boundary, False, letters, after)
+        values = effects.log_odds[rows[allele, exon], int(signal == "acceptor")]
+        assert_allclose(values, expected, atol=2e-5)
+
+
+def _write(folder, letters, transcripts, variants):
+    (folder / "x.fa").write_text(f">{CHR}\n{letters}\n")
+    lines = [
+        f"{CHR}\tsim\texon\t{start + 1}\t{end}\t.\t{strand}\t.\tParent={quote(own.name)}\n"
+        for own in transcripts
+        for start, end in own.exons
+        for strand in "+-"[own.is_reverse]
+    ]
+    (folder / "x.gff3").write_text("##gff-version 3\n" + "".join(lines))
+    rows = [f"{CHR}\t{at + 1}\t.\t{ref}\t{alt}\t.\t.\t.\n" for at, ref, alt in variants]
+    (folder / "x.vcf").write_text(HEADER + "".join(rows))
+
+
+def _annotate(case, seqmtl, folder, options="", model=None, code=0):
+    files = f"--vcf {folder}/x.vcf --fasta {folder}/x.fa --annotation {folder}/x.gff3"
+    command = f"variants {model or case / 'splice'} {files} -o {folder}/out.vcf {options}"
+    return seqmtl(f"{command} --organism a --tsv {folder}/out.tsv", code).err
+
+
+def _table(folder):
+    with open(folder / "out.tsv") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
+
+
+def test_the_vcf_and_the_table_have_the_exons_of_every_allele(case, parts, seqmtl, tmp_path):
+    model, letters, transcripts = parts
+    letters = letters[:12_000]
+    own = [each for each in transcripts if each.end < 11_000 and len(each.exons) > 2][:1]
+    own.append(dataclasses.replace(own[0], name="x|y,z"))
+    (start, end), name = own[0].exons[1], own[0].name
+    far = next(p for p in range(12_000) if p > own[0].end + 200)
+    variants = [(p, letters[p], "ACGT"["CGTA".index(letters[p])]) for p in (start, end, far)]
+    variants[1] = (end, letters[end], f"{variants[1][2]},<DEL>")
+    _write(tmp_path, letters, own, variants)
+    told = _annotate(case, seqmtl, tmp_path, f"--threshold .999 --json {tmp_path}/x.json")
+    assert "2 of 3 alleles reach annotated exons" in told
+    assert '"n_in_exons": 2' in (tmp_path / "x.json").read_text()
+    scorer, effects = _score(
+        (model, letters, None), own, [(p, r, a[0]) for p, r, a in variants], tmp_path
+    )
+    table, lines = _table(tmp_path), (tmp_path / "out.vcf").read_text().splitlines()
+    assert any("|TRANSCRIPTS|FIRST-LAST|STRAND|" in line for line in lines)
+    records = [line.split("\t") for line in lines if not line.startswith("#")]
+    assert records[2][7] == "."
+    assert "SeqMTL_exons_skipped=symbolic" in records[1][7]
+    items = [
+        item.split("|")
+        for record in records[:2]
+        for item in record[7].split("SeqMTL_exons=")[1].split(";")[0].split(",")
+    ]
+    assert len(items) == len(table) == len(effects.alleles) >= 2
+    for item, row, exon, values in zip(items, table, *effects[1:], strict=True):
+        first, last = (scorer.exons.bounds[exon] - scorer.exons.origins[0]).tolist()
+        numbers = [*values[1], *values[0], np.nansum(values[:, 1] - values[:, 0])]
+        assert item[:2] == [row["alt"], "a"]
+        assert row["transcripts"] == f"{name}&x|y,z"
+        assert item[2] == f"{name}&x%7Cy%2Cz"
+        assert item[3] == f"{first + 1}-{last}" == f"{row['first']}-{row['last']}"
+        assert item[4] == row["strand"] == "+-"[own[0].is_reverse]
+        shown = ["." if np.isnan(value) else f"{value:.4f}" for value in numbers]
+        assert item[5:] == shown == list(row.values())[-5:]
+
+
+def test_the_reverse_complement_of_everything_has_the_same_effects(case, parts, seqmtl, tmp_path):
+    _, letters, transcripts = parts
+    letters, n = letters[:8_000], 8_000
+    own = [each for each in transcripts if each.end < n - 100 and len(each.exons) > 2][:2]
+    rng, variants = np.random.default_rng(2), []
+    for transcript in own:
+        for end in transcript.exons[1]:
+            for shift in rng.choice(np.arange(-4, 5), 4, replace=False).tolist():
+                at, size = end + shift, int(rng.integers(1, 5))
+                new = "".join(rng.choice(list("ACGT"), int(rng.integers(1, 5))))
+                variants.append((at, letters[at : at + size], new))
+    tables = []
+    for is_flipped in (False, True):
+        if is_flipped:
+            variants = [(n - at - len(r), flip(r), flip(a)) for at, r, a in variants]
+            own = [
+                dataclasses.replace(
+                    each,
+                    is_reverse=not each.is_reverse,
+                    exons=tuple((n - b, n - a) for a, b in reversed(each.exons)),
+                )
+                for each in own
+            ]
+            letters = flip(letters)
+        _write(tmp_path, letters, own, variants)
+        _annotate(case, seqmtl, tmp_path)
+        tables.append(_table(tmp_path))
+    for before, after in zip(tables[0], sorted_like(*tables), strict=True):
+        assert list(before.values())[-5:] == list(after.values())[-5:]
+        assert before["transcripts"] == after["transcripts"]
+        assert {before["strand"], after["strand"]} == {"+", "-"}
+
+
+def sorted_like(before, after):
+    """Return the rows of the mirror image in the order of the others: exons run the other way."""
+    n, found = 8_000, {}
+    for row in after:
+        at = n - int(row["pos"]) - len(row["ref"]) + 2
+        exon = n - int(row["last"]) + 1, n - int(row["first"]) + 1
+        found[at, flip(row["ref"]), flip(row["alt"]), *exon] = row
+    keys = [(int(r["pos"]), r["ref"], r["alt"], int(r["first"]), int(r["last"])) for r in before]
+    assert len(before) == len(after) == len(found) >= 16
+    return [found[key] for key in keys]
+
+
+def test_what_cannot_be_done(case, parts, seqmtl, tmp_path):
+    _, letters, transcripts = parts
+    _write(tmp_path, letters[:3000], [], [(5, letters[5], "N")])
+    donor = case / "donor"
+    told = _annotate(case, seqmtl, tmp_path, model=donor, code=2)
+    assert "--annotation needs a model of seqmtl pair" in told
+    own = dataclasses.replace(transcripts[0], exons=((10, 20), (100, 110)))
+    _write(tmp_path, letters[:3000], [own], [(2_900, letters[2_900], "N")])
+    assert "0 of 1 alleles reach annotated exons" in _annotate(case, seqmtl, tmp_path)
+    text = (tmp_path / "x.gff3").read_text()
+    (tmp_path / "x.gff3").write_text(text.replace("chr3\t", "3\t"))
+    told = _annotate(case, seqmtl, tmp_path)
+    assert "'chr' is added to those asked for" in told
+
+
+def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, seqmtl, tmp_path):
+    """A donor of an exon in a genome like that of a dog, which becomes GC, and is lost."""
+    rng = np.random.default_rng(0)
+    letters = "".join(rng.choice(list("ACGT"), 3000))
+    exon = "TTTCTTTTCTTGTTTTCAGGTGAAGCTGCTGGAGATGAAGCTGGAAGAGCTGCAGAAGGAGCAGGTAAGTATGG"
+    letters = letters[:1400] + exon + letters[1400 + len(exon) :]
+    start, end = 1400 + exon.index("GTGAAG"), 1400 + exon.index("GTAAGT")
+    own = Transcript("t", "g", CHR, False, ((100, 200), (start, end), (2000, 2100)))
+    changes = [(end + 1, "T", "C"), (end, "G", "A"), (start - 1, "G", "C")]
+    _write(tmp_path, letters, [own], changes)
+    files = f"--vcf {tmp_path}/x.vcf --fasta {tmp_path}/x.fa --annotation {tmp_path}/x.gff3"
+    command = f"variants starter:splice {files} -o {tmp_path}/out.vcf --tsv {tmp_path}/out.tsv"
+    found = {}
+    for options in ("--like dog", "--organism f_catus"):
+        seqmtl(f"{command} {options}")
+        found[options] = [row for row in _table(tmp_path) if int(row["first"]) == start + 1]
+        (organism,) = {row["organism"] for row in found[options]}
+        assert organism in options
+        rare, lost, acceptor = found[options]
+        model = load("starter:splice")
+        layer = with_relatives(model, "new", "dog", None).layer["new"]
+        least = [-10.0, -10.0]
+        if "cat" in options:
+            layer, least = model.layer_of("f_catus"), model.layer_of("f_catus").least
+        shift = layer.donors[0].shift / layer.scale
+        change = float(rare["donor_alt"]) - float(rare["donor_ref"])
+        assert change == pytest.approx(shift, abs=1e-3)
+        assert float(lost["donor_alt"]) == pytest.approx(least[0], abs=1e-3)
+        assert float(acceptor["acceptor_alt"]) == pytest.approx(least[1], abs=1e-3)
+        assert float(lost["donor_ref"]) > 0
