@@ -72,7 +72,7 @@ class Annotate(_options.Threads):
                 fault = "not a regular file" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
         base = PairedModel.load(self.model)
-        (name, like), signals = self._organism(base), (*base.site_models,)
+        (name, like), signals = self.organism_of(base), (*base.site_models,)
         if like is not None:
             check_new(base, name, like, self.tree, self.consensus)
         for contig in contig_lengths(self.genome):
@@ -92,7 +92,7 @@ class Annotate(_options.Threads):
                 with suppress(OSError):  # it is not empty
                     os.rmdir(self.output)
 
-    def _organism(self, base: PairedModel) -> tuple[str, str | None]:
+    def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.
 
         Raises
