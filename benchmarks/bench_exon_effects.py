@@ -29,7 +29,6 @@ from seqmtl.io import load_genome, read_annotation
 from seqmtl.io.genome import ContigPiece
 from seqmtl.io.transcripts import Transcript
 from seqmtl.loading import load
-from seqmtl.scanning.filters import BlockCounts
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.splicing.model import PairedModel
@@ -83,7 +82,7 @@ def broken_sites(
     for signal, ends in enumerate((model.donor, model.acceptor)):
         finder = finder_of(ends, organism)
         assert finder.log_odds is not None
-        sites = finder.find_sites(ContigPiece("", 0, codes), 0, codes.size, BlockCounts())
+        sites = finder.find_sites(ContigPiece("", 0, codes), 0, codes.size)
         log_odds = finder.log_odds(sites["scores"].astype(np.float64))
         keys = list(zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True))
         row_of = {key: row for row, key in enumerate(keys)}

@@ -152,53 +152,21 @@ class Threads(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowInput(Request):
-    """Windows of a dataset, a table or a FASTA file."""
+    """Windows of a dataset, a table or a FASTA file, or intervals of a genome."""
 
     data: tuple[str, ...] = window_data("windows")
+    negatives: tuple[str, ...] = ()
+    reference: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     organism: str | None = None
     split: str = "all"
     site: int | None = None
+    seed: int = 0
 
     @property
     def source(self) -> ExampleSource:
         """DATA, and which of its rows to read."""
         return self.source_of(self.organism)
-
-    def source_of(self, organism: str | None) -> ExampleSource:
-        """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
-        from seqmtl.training.example_source import ExampleSource
-
-        return ExampleSource.of(
-            map(_kinds.name_and_path, self.data),
-            organism,
-            self.split,
-            self.site,
-            is_split_asked=self.is_split_asked,
-        )
-
-    @property
-    def is_split_asked(self) -> bool:
-        """Whether the split is not that of the command."""
-        defaults = {each.name: each.default for each in options_of(type(self))}
-        return self.split != defaults.get("split", self.split)
-
-    @property
-    def files(self) -> list[str]:
-        """The files that are read for the windows."""
-        from seqmtl.io.dataset import files_of_data
-
-        paths = [_kinds.name_and_path(each)[1] for each in self.data]
-        return [file for path in paths for file in files_of_data(path)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleInput(WindowInput):
-    """Windows of DATA, which may be of one class, or intervals of a genome."""
-
-    negatives: tuple[str, ...] = ()
-    reference: tuple[str, ...] = reference()
-    exclude: tuple[str, ...] = ()
-    seed: int = 0
 
     def source_of(self, organism: str | None) -> ExampleSource:
         """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
@@ -221,16 +189,28 @@ class ExampleInput(WindowInput):
         )
 
     @property
+    def is_split_asked(self) -> bool:
+        """Whether the split is not that of the command."""
+        defaults = {each.name: each.default for each in options_of(type(self))}
+        return self.split != defaults.get("split", self.split)
+
+    @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
-        others = map(_kinds.name_and_path, (*self.negatives, *self.reference, *self.exclude))
-        return [*super().files, *(path for _, path in others)]
+        from seqmtl.io.dataset import files_of_data
+
+        data, others = (
+            [_kinds.name_and_path(each)[1] for each in files]
+            for files in (self.data, (*self.negatives, *self.reference, *self.exclude))
+        )
+        return [*(file for path in data for file in files_of_data(path)), *others]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledRows(ExampleInput):
+class LabelledRows(WindowInput):
     """The rows to score."""
 
+    reference: tuple[str, ...] = reference()
     organism: str | None = option("organism of all rows (default: as in DATA)")
     split: str = option(
         "split to use, or all",
@@ -262,7 +242,6 @@ class SitesInput(WindowInput):
     )
 
     decoys: float = 10.0
-    seed: int = 0
 
     def check(self) -> None:
         """Refuse options of windows that are not given."""

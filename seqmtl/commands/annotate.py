@@ -6,7 +6,7 @@ import logging
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
@@ -24,14 +24,6 @@ logger = logging.getLogger("seqmtl")
 _MODEL = "starter:splice"
 _SITES = "sites"
 _SUMMARY, _ADAPTED, _PAGE = "summary.json", "model.seqmtl", "report.html"
-
-
-class _Task(NamedTuple):
-    """An organism to annotate: its name, its relative, and whether the model lacks it."""
-
-    name: str
-    like: str
-    is_new: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +72,9 @@ class Annotate(_options.Threads):
                 fault = "not a regular file" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
         base = PairedModel.load(self.model)
-        task, signals = self._task(base), (*base.site_models,)
-        if task.is_new:
-            check_new(base, task.name, task.like, self.tree, self.consensus)
+        (name, like), signals = self.organism_of(base), (*base.site_models,)
+        if like is not None:
+            check_new(base, name, like, self.tree, self.consensus)
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
         sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals, has_introns=True)
@@ -92,18 +84,16 @@ class Annotate(_options.Threads):
         try:
             check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
             self._remove(outputs)
-            model = self._adapt(base, task)
+            model, calls = self._adapt(base, name, like), Calls()
             del base  # it is large
-            name = model.match(task.name)
-            calls = Calls()
             return self._summarise(name, model, self._scan(name, model, calls), calls)
         finally:
             if is_new:
                 with suppress(OSError):  # it is not empty
                     os.rmdir(self.output)
 
-    def _task(self, base: PairedModel) -> _Task:
-        """Return what the organism is to a model: an organism of it, or a new one.
+    def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
+        """Return the name of the organism, and its relative; None if it is one of the model.
 
         Raises
         ------
@@ -116,9 +106,9 @@ class Annotate(_options.Threads):
         if self.organism is None:
             name = name_organism(base.tasks, None, AUTO, self.genome)
             logger.info("the organism is called %s, after the file; see --organism", name)
-            return _Task(name, self.like)
+            return name, self.like
         if not is_known(self.organism, base.tasks):
-            return _Task(self.organism, self.like)
+            return self.organism, self.like
         task = base.match(self.organism)
         if not base.has_genome(task):
             name = f"{task}_genome"
@@ -128,14 +118,14 @@ class Annotate(_options.Threads):
                 task,
                 name,
             )
-            return _Task(name, task)
+            return name, task
         if self.introns or self.consensus:
             given = "--introns" if self.introns else "--consensus"
             raise UsageError(
                 f"the model already has {task}; leave {given} out, or give another name with "
                 "--organism"
             )
-        return _Task(task, self.like, is_new=False)
+        return task, None
 
     def _remove(self, outputs: list[str]) -> None:
         """Remove earlier results.
@@ -157,18 +147,18 @@ class Annotate(_options.Threads):
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapt(self, base: PairedModel, task: _Task) -> PairedModel:
+    def _adapt(self, base: PairedModel, name: str, like: str | None) -> PairedModel:
         """Return the paired model with the organism, and write it."""
         from seqmtl.splicing.new_organism import log_warnings, train_unlabelled
 
         model = base
-        if task.is_new:
-            model = train_unlabelled(
-                base, task.name, self.genome, task.like, self.tree, self.introns, self.consensus
-            ).paired()
-            log_warnings(task.name, model.training["unlabelled"][task.name])
+        if like is None:
+            logger.info("the model already has %s and is used unchanged", name)
         else:
-            logger.info("the model already has %s and is used unchanged", task.name)
+            model = train_unlabelled(
+                base, name, self.genome, like, self.tree, self.introns, self.consensus
+            ).paired()
+            log_warnings(name, model.training["unlabelled"][name])
         model.save(self._path(_ADAPTED))
         return model
 

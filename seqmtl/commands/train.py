@@ -36,7 +36,7 @@ _of_data, _of_model = partial(option, group="windows"), partial(option, group="m
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.TrainingRun, _options.ExampleInput, _options.Relations):
+class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
     """Train one model for all organisms on windows."""
 
     data: tuple[str, ...] = _options.window_data("training windows")

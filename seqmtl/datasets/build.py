@@ -133,34 +133,23 @@ def build_datasets(config: Config) -> Iterator[OrganismDataset]:
     yield from run(partial(_build, config), range(len(genomes)))
 
 
-@dataclass
-class _Evidence:
-    """Evidence for the sites of a signal, from the file of an organism.
+def read_sites(
+    config: Config, name: str, organism: OrganismConfig
+) -> tuple[Contigs, Sites, Sites, Annotation | Introns | None]:
+    """Read the genome of an organism, and the sites that its file has.
 
-    Attributes
-    ----------
-    annotation, introns : Annotation, Introns or None
-        Transcripts, or introns of reads, if the file has them.
+    Returns
+    -------
+    contigs : Contigs
+        The contigs of the genome.
     annotated, uncertain : Sites
         Sites, and positions that are neither true sites nor decoys; see
         :func:`seqmtl.datasets.signals.site_columns`.
+    introns : Annotation, Introns or None
+        Transcripts, or introns of reads, if the file has them.
     """
-
-    annotated: Sites
-    uncertain: Sites
-    annotation: Annotation | None = None
-    introns: Introns | None = None
-
-
-def _read_evidence(
-    config: Config, name: str, organism: OrganismConfig
-) -> tuple[Contigs, _Evidence]:
-    """Read the genome of an organism and the evidence for its sites."""
-    signal = config.signal
-    rules = config.sites
-    annotation = None
-    junctions = []
-    bed_sites = []
+    signal, rules = config.signal, config.sites
+    annotation, junctions, bed_sites = None, [], []
     if organism.annotation is not None:
         annotation = read_annotation(organism.annotation, sources=organism.sources or rules.sources)
     elif organism.junctions is not None:
@@ -175,10 +164,10 @@ def _read_evidence(
     if annotation is not None:
         annotation = decide_coding(annotation, contigs)
         annotated = annotated_sites(annotation, signal, rules.min_intron)
-        return contigs, _Evidence(annotated, uncertain_sites(annotation, signal), annotation)
+        return contigs, annotated, uncertain_sites(annotation, signal), annotation
     if not junctions:
         rows = ((*site, "", -1, False) for site in bed_sites)
-        return contigs, _Evidence(site_columns(rows), site_columns([]))
+        return contigs, site_columns(rows), site_columns([]), None
     introns = find_introns(
         name,
         organism.source,
@@ -188,7 +177,7 @@ def _read_evidence(
         check_letters=bool(rules.words),
     )
     annotated = introns.annotated_sites(signal, rules.min_intron)
-    return contigs, _Evidence(annotated, introns.uncertain(signal), introns=introns)
+    return contigs, annotated, introns.uncertain(signal), introns
 
 
 def _build(config: Config, number: int) -> OrganismDataset:
@@ -196,15 +185,12 @@ def _build(config: Config, number: int) -> OrganismDataset:
     name, organism = list(config.organisms.items())[number]
     source = organism.source
     allow_missing = organism.allow_missing_contigs
-    contigs, evidence = _read_evidence(config, name, organism)
+    contigs, annotated, uncertain, source_of_introns = read_sites(config, name, organism)
     genome = contigs.genome
-    annotated = evidence.annotated
-    annotation = evidence.annotation
-    introns = evidence.introns
+    annotation = source_of_introns if isinstance(source_of_introns, Annotation) else None
+    introns = source_of_introns if isinstance(source_of_introns, Introns) else None
     resolver = SiteResolver(name, source, genome, config.site, config.window)
-    true_sites = resolver.find(
-        annotated, contigs, uncertain=evidence.uncertain, allow_missing=allow_missing
-    )
+    true_sites = resolver.find(annotated, contigs, uncertain=uncertain, allow_missing=allow_missing)
     is_splice = config.signal in ("donor", "acceptor")
     if annotation is not None and (config.sites.words or not is_splice):
         remedy = ', or set consensus = "all"' if is_splice else None
@@ -213,7 +199,6 @@ def _build(config: Config, number: int) -> OrganismDataset:
         raise _no_sites(config, source, true_sites, introns)
     if annotation is not None:
         _warn_of_types(config.signal, annotation, annotated, true_sites)
-    source_of_introns = introns or annotation
     if is_splice and source_of_introns is not None:
         positions = _donors(source_of_introns, config.sites.min_intron, contigs)
     else:

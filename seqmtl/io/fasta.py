@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
-_CHECKED = 1 << 26  # bases read between two looks at the memory
+CHECKED = 1 << 26  # bases read between two looks at the memory
 _MARKS = (",", "|", ";")
 _KEYS = ("label", "organism", "split", "site")
 #: A pair: in brackets, in quotes, or up to a mark or the next word with a = or colon.
@@ -102,9 +102,9 @@ def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
         If there is no room for more.
     """
     n = len(buffer)
-    if n // _CHECKED < (n + len(codes)) // _CHECKED:
+    if n // CHECKED < (n + len(codes)) // CHECKED:
         what = f"{source_name(path)}: holding {n / 1e9:.1f} Gb and the next bases"
-        require_memory(2.0 * _CHECKED + n / 8, what, "use a machine with more memory")
+        require_memory(2.0 * CHECKED + n / 8, what, "use a machine with more memory")
     buffer += codes
 
 

@@ -21,7 +21,6 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.filters import BlockCounts
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.intervals import is_inside
@@ -30,7 +29,8 @@ from seqmtl.sequences.sites import Sites, find_motifs
 logger = logging.getLogger(__name__)
 
 PathLike = str | os.PathLike[str]
-_BLOCK = 1 << 20
+#: Bases scored at a time.
+BLOCK = 1 << 20
 #: Reason for candidates in regions that a dataset masks.
 IN_MASK = "candidates ignored: in masked regions"
 _LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
@@ -199,10 +199,10 @@ def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[S
     is_true = split_genome.is_true[order]
     offsets = finder.offset(False), finder.offset(True)
     for begin, end in split_genome.regions.tolist():
-        for first in range(begin, max(begin, end - length) + 1, _BLOCK):  # at least one block
-            codes = split_genome.genome.codes[first : min(first + _BLOCK + length - 1, end)]
+        for first in range(begin, max(begin, end - length) + 1, BLOCK):  # at least one block
+            codes = split_genome.genome.codes[first : min(first + BLOCK + length - 1, end)]
             piece = ContigPiece("", first, codes)
-            sites = finder.find_sites(piece, first, first + codes.size, BlockCounts())
+            sites = finder.find_sites(piece, first, first + codes.size)
             windows = sites.starts - np.where(sites.is_reverse, *offsets[::-1]) - first
             candidate_keys = _keys(sites.starts, sites.is_reverse)
             labels = np.full(candidate_keys.size, -1, dtype=np.int8)

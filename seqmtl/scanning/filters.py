@@ -84,7 +84,7 @@ class SiteFilters:
             descriptions.append(f"the best {self.top} in every megabase")
         return descriptions
 
-    def by_position(self, sites: Sites, contig: ContigPiece, counts: BlockCounts) -> Sites:
+    def by_position(self, sites: Sites, contig: ContigPiece, counts: ScanSummary) -> Sites:
         """Return the sites that pass, before they are scored; count the others."""
         if self.regions is not None:
             sites = counts.keep("regions", sites, self._in_regions(contig.name, sites.starts))
@@ -94,7 +94,7 @@ class SiteFilters:
         self,
         sites: Sites,
         probability: Callable[[Sites], NDArray[np.float64]],
-        counts: BlockCounts,
+        counts: ScanSummary,
     ) -> Sites:
         """Return the sites that pass by their ``scores`` or probability; count the others."""
         if self.threshold is not None:
@@ -135,8 +135,8 @@ def is_among_best(sites: Sites, top: int, top_bases: int = TOP_BASES) -> NDArray
 
 
 @dataclass
-class BlockCounts:
-    """Counts per block.
+class ScanSummary:
+    """Counts of a scan, or of a block of it.
 
     Attributes
     ----------
@@ -148,34 +148,6 @@ class BlockCounts:
         Candidates removed by each filter, in the order of application.
     n_reported : int
         Sites that remain.
-    """
-
-    n_scored: int = 0
-    n_mixed: int = 0
-    n_candidates: int = 0
-    removed: dict[str, int] = field(default_factory=dict)
-    n_reported: int = 0
-
-    def keep(self, reason: str, sites: Sites, passing: NDArray[np.bool_]) -> Sites:
-        """Return the sites that pass a filter, and count the others."""
-        n_removed = int(np.count_nonzero(~passing))
-        self.removed[reason] = self.removed.get(reason, 0) + n_removed
-        return sites.take(passing)
-
-    def add(self, other: BlockCounts) -> None:
-        """Add the counts of another block."""
-        for name in ("n_scored", "n_mixed", "n_candidates", "n_reported"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for reason, n in other.removed.items():
-            self.removed[reason] = self.removed.get(reason, 0) + n
-
-
-@dataclass
-class ScanSummary(BlockCounts):
-    """Counts of a scan.
-
-    Attributes
-    ----------
     n_contigs, n_bases : int
         Contigs scanned and their bases.
     n_records : int
@@ -188,12 +160,13 @@ class ScanSummary(BlockCounts):
         Contigs shorter than a window, which have no sites.
     n_contigs_excluded : int
         Contigs that were not selected, or have no region.
-
-    Notes
-    -----
-    The attributes of :class:`BlockCounts` are sums over blocks.
     """
 
+    n_scored: int = 0
+    n_mixed: int = 0
+    n_candidates: int = 0
+    removed: dict[str, int] = field(default_factory=dict)
+    n_reported: int = 0
     n_contigs: int = 0
     n_bases: int = 0
     n_records: int = 0
@@ -201,3 +174,16 @@ class ScanSummary(BlockCounts):
     longest_contig: int = 0
     short_contigs: list[str] = field(default_factory=list)
     n_contigs_excluded: int = 0
+
+    def keep(self, reason: str, sites: Sites, passing: NDArray[np.bool_]) -> Sites:
+        """Return the sites that pass a filter, and count the others."""
+        n_removed = int(np.count_nonzero(~passing))
+        self.removed[reason] = self.removed.get(reason, 0) + n_removed
+        return sites.take(passing)
+
+    def add(self, block: ScanSummary) -> None:
+        """Add the counts of a block."""
+        for name in ("n_scored", "n_mixed", "n_candidates", "n_reported"):
+            setattr(self, name, getattr(self, name) + getattr(block, name))
+        for reason, n in block.removed.items():
+            self.removed[reason] = self.removed.get(reason, 0) + n

@@ -20,7 +20,7 @@ from seqmtl.linear_model.position_weights import (
     window_scorer,
 )
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
+from seqmtl.scanning.filters import IntronFilter, ScanSummary, SiteFilters
 from seqmtl.scanning.scan_loops import count_mixed, find_maxima
 from seqmtl.scanning.scanner import Scanner, SlidingScanner, WindowScanner
 from seqmtl.sequences import encode
@@ -42,12 +42,12 @@ class BlockSites(NamedTuple):
     ----------
     sites_by_signal : mapping of str to Sites
         Sites by signal, plus before minus and by start; and ``introns``, if requested.
-    counts : BlockCounts
+    counts : ScanSummary
         Numbers of candidates, and of those removed by each filter.
     """
 
     sites_by_signal: Mapping[str, Sites]
-    counts: BlockCounts
+    counts: ScanSummary
 
 
 class SiteFinder:
@@ -148,13 +148,16 @@ class SiteFinder:
 
     def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
         """Return the sites that start at first..last-1 of a contig, or of a piece of it."""
-        counts = BlockCounts()
+        counts = ScanSummary()
         sites = self.find_sites(piece, first, last, counts)
         counts.n_reported = len(sites)
         return BlockSites({self.signal: sites}, counts)
 
-    def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
-        """Return the sites as in `find`, with their ``scores``."""
+    def find_sites(
+        self, piece: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
+    ) -> Sites:
+        """Return the sites as in `find`, with their ``scores``; add to `counts`."""
+        counts = ScanSummary() if counts is None else counts
         strands = [
             self._find(piece, first, last, is_reverse, counts)
             for is_reverse in ((False, True) if self.has_strand else (False,))
@@ -166,7 +169,7 @@ class SiteFinder:
         return self.filters.by_score(Sites.join(strands), probability, counts)
 
     def _find(
-        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
+        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: ScanSummary
     ) -> Sites:
         scanner = self.scanner
         codes = piece.codes
@@ -242,7 +245,7 @@ class WindowFinder(SiteFinder):
         ]
 
     def _find(
-        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
+        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: ScanSummary
     ) -> Sites:
         codes, n, length = piece.codes, self.scanner.count(piece.codes), self.length
         origin = piece.start + self.before

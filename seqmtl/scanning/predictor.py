@@ -256,7 +256,7 @@ class SitePredictor(Predictor):
                 "prevalence; use them to rank sites (--top), not as precision",
                 self.organism,
             )
-        elif not self.is_calibrated:
+        elif self.model.kind == "classification" and not self.is_calibrated:
             logger.warning(
                 "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
                 "windows; %s",

@@ -15,7 +15,6 @@ from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import SIGNALS, Site
 from seqmtl.scanning.candidate_scores import find_candidates
-from seqmtl.scanning.filters import BlockCounts
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
@@ -61,7 +60,7 @@ class EndFinder(NamedTuple):
 
     def find(self, piece: ContigPiece, begin: int, end: int) -> Sites:
         """Return the sites of a contig that start at begin..end-1, scored, of either class."""
-        sites = self.finder.find_sites(piece, begin, end, BlockCounts())
+        sites = self.finder.find_sites(piece, begin, end)
         sites = self.scored(sites, piece.codes, piece.start)
         return Sites.join([sites, *self.find_u12(piece, begin, end)])
 
@@ -69,7 +68,7 @@ class EndFinder(NamedTuple):
         """Return the sites of U12-type introns as :meth:`find` does, if there may be any."""
         if self.u12 is None:
             return []
-        sites = self.u12.find_sites(piece, begin, end, BlockCounts())
+        sites = self.u12.find_sites(piece, begin, end)
         sites = _with_log_odds(self.u12, sites, np.zeros(len(sites), np.int8), is_u12=True)
         return [sites.take(sites["log_odds"] >= self.least)]
 

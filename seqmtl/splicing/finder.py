@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
+from seqmtl.scanning.filters import IntronFilter, ScanSummary, SiteFilters
 from seqmtl.scanning.finder import BlockSites, SiteFinder
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import edge_finders, end_finder, find_edges, u12_ends
@@ -113,7 +113,7 @@ class PairedFinder:
         piece = contig.between(begin, end)
         least = None if self.introns is None else self.introns.min_probability
         sites, posteriors = self.posteriors(piece, begin, end, least)
-        counts = BlockCounts()
+        counts = ScanSummary()
         either = sites.adding(log_p=either_class(sites, sites["log_p"]))
         either = either.take(is_first_at_site(sites))
         asked = either.take(self._is_asked_for(either, first, last))
@@ -123,7 +123,7 @@ class PairedFinder:
         if self.introns is not None:
             introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
-            sites_by_signal["introns"] = self.filters.by_position(introns, piece, BlockCounts())
+            sites_by_signal["introns"] = self.filters.by_position(introns, piece, ScanSummary())
         return BlockSites(sites_by_signal, counts)
 
     def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
@@ -175,7 +175,7 @@ class PairedFinder:
         return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
 
     def _reported(
-        self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: BlockCounts
+        self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: ScanSummary
     ) -> Sites:
         """Return the sites of a finder that pass the filters, plus before minus, as log-odds."""
         is_reverse = sites.is_reverse

@@ -1,4 +1,4 @@
-"""Options that would do nothing, and empty texts, are refused by every command."""
+"""What commands refuse: options that do not fit a model or each other, and empty texts."""
 
 import pytest
 
@@ -88,12 +88,15 @@ def files(world, tmp_path_factory):
     }
 
 
+_ADAPT_PAIR = "adapt {pair} --genome c={fasta} --organism c -o {out}"
 _SITES = "--genome a={fasta} --sites a={bed}"
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
+        ("evaluate {pair} {donors}", "takes two datasets"),
+        ("evaluate {single} {donors} {acceptors}", "is a dataset, which must be the only DATA"),
         ("evaluate {pair} {donors} {acceptors} --negatives {table}", "--negatives is not for"),
         ("evaluate {pair} {donors} {acceptors} --reference {fasta}", "--reference is not for"),
         ("evaluate {pair} {donors} {acceptors} --plot x.png", "--plot is not for"),
@@ -115,7 +118,23 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("adapt {single} --organism c --prevalence 0.1 -o {out}", "--prevalence is for windows"),
         ("adapt {single} {table} --organism c --seed 3 -o {out}", "--seed is for --genome and"),
         ("adapt {single} --organism c --introns x -o {out}", "--introns is for a model of"),
-        ("adapt {pair} --genome c={fasta} --organism c --seed 3 -o {out}", "--seed is for models"),
+        (
+            "adapt {single} --organism c --plot x.svg -o {out}",
+            "--plot is for a model of seqmtl pair",
+        ),
+        ("adapt {pair} --organism c -o {out}", "give --genome c=FASTA, once"),
+        (f"{_ADAPT_PAIR} --genome d={{fasta}}", "give --genome c=FASTA, once"),
+        ("adapt {pair} --genome d={fasta} --organism c -o {out}", "'c' is not in --genome"),
+        ("adapt {pair} {donors} --organism c -o {out}", "DATA is for models of seqmtl train"),
+        (f"{_ADAPT_PAIR} --sites c={{fasta}}", "--sites is for models of seqmtl train"),
+        (f"{_ADAPT_PAIR} --prevalence .1", "--prevalence is for models of seqmtl train"),
+        (f"{_ADAPT_PAIR} --split all", "--split is for models of seqmtl train"),
+        (f"{_ADAPT_PAIR} --decoys 3", "--decoys is for models of seqmtl train"),
+        (f"{_ADAPT_PAIR} --contig-ends drop", "--contig-ends is for models of seqmtl train"),
+        (f"{_ADAPT_PAIR} --seed 3", "--seed is for models of seqmtl train"),
+        ("scan {pair} {fasta} --organism a --top 5 -o {out}", "--top takes the best introns of"),
+        ("scan {pair} {fasta} --organism a -o -", "has a file for each of 2 signals"),
+        ("scan {single} {fasta} --organism a --format introns -o {out}", "introns need a model of"),
         ("scan {pair} {fasta} --organism a --threshold 1 -o {out}", "--threshold is not for"),
         ("scan {kmers} {fasta} --strand + -o {out}", "no option --strand; both strands are"),
         ("scan {single} {fasta} --softmask=skip -o x", "no option --softmask; case is ignored"),
@@ -128,10 +147,27 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("calibrate {kmers} {table} --split all --folds 2 -o {out}", "--folds is for the split"),
     ],
 )
-def test_options_that_do_nothing_are_refused(
+def test_what_does_not_go_together_is_refused(
     files, tmp_path, monkeypatch, seqmtl, command, message
 ):
     monkeypatch.chdir(tmp_path)
     assert message in seqmtl(command.format(**files), 2).err
     assert not list(tmp_path.iterdir())
+    assert not files["out"].exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "predict {pair} {table}",
+        "calibrate {pair} {donors} -o {out}",
+        "explain {pair} -o {out}",
+        "similarity {pair} -o {out}",
+        "pair {pair} {single} {donors} {acceptors} -o {out}",
+    ],
+)
+def test_where_a_model_of_pairs_does_not_fit_it_says_what_does(files, seqmtl, command):
+    told = seqmtl(command.format(**files), 1).err
+    assert "is a model of pairs, not of weights; evaluate, scan, adapt, " in told
+    assert "calibrate the donor and the acceptor model and run seqmtl pair again" in told
     assert not files["out"].exists()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from seqmtl.datasets import read_config, write_dataset
-from seqmtl.datasets.build import _read_evidence
+from seqmtl.datasets.build import read_sites
 from seqmtl.datasets.true_sites import SiteResolver
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from tests.datasets.made_genes import (
@@ -73,10 +73,10 @@ def _lines(path):
 def find(folder, *of_config, **options):
     """Return true sites, and all sites of which decoys keep away, without the dataset."""
     config = write_config(folder, *of_config, **options)
-    contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
+    contigs, annotated, uncertain, _ = read_sites(config, "o", config.organisms["o"])
     finder = SiteResolver("o", "a", contigs.genome, config.site, config.window)
     found, table = (
-        finder.find(evidence.annotated, contigs, uncertain=evidence.uncertain),
+        finder.find(annotated, contigs, uncertain=uncertain),
         contigs.genome,
     )
     result = []

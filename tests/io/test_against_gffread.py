@@ -10,7 +10,7 @@ import pytest
 
 from seqmtl import read_annotation
 from seqmtl.datasets import read_config
-from seqmtl.datasets.build import _read_evidence
+from seqmtl.datasets.build import read_sites
 from seqmtl.datasets.true_sites import SiteResolver
 
 SIGNALS = ("donor", "acceptor", "tss", "polya", "start", "stop")
@@ -235,9 +235,9 @@ def test_sites_of_gffreads_bed_are_those_of_the_gff3(
             f'annotation = "{path}"\n'
         )
         config = read_config(tmp_path / "c.toml")
-        contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
+        contigs, annotated, *_ = read_sites(config, "o", config.organisms["o"])
         finder = SiteResolver("o", path, contigs.genome, config.site, config.window)
-        sites = finder.find(evidence.annotated, contigs).sites
+        sites = finder.find(annotated, contigs).sites
         found.append({*zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True)})
     of_gff3, of_bed = found
     assert of_gff3

@@ -261,7 +261,7 @@ def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, tex
 def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "g.fa.gz"
     path.write_bytes(gzip.compress(b">a\n" + b"ACGT\n" * 10_000))
-    monkeypatch.setattr(fasta, "_CHECKED", 1000)
+    monkeypatch.setattr(fasta, "CHECKED", 1000)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1500)
     readers = (
         lambda path: load_genome(path, padding=1),

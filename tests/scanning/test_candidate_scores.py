@@ -138,7 +138,7 @@ def _repeated(held, organism, label):
 def test_every_candidate_is_scored_once(either_case, split, block, monkeypatch, caplog):
     folder, inputs = either_case
     caplog.set_level("INFO")
-    monkeypatch.setattr(candidate_scores, "_BLOCK", block)
+    monkeypatch.setattr(candidate_scores, "BLOCK", block)
     model = MultiTaskModel.load(folder / "m")
     held = score_candidates(model, folder / "out", split=split)
     splits = ("train", "valid", "test") if split is None else (split,)

@@ -22,7 +22,7 @@ KILLED = """
 import os, signal, sys
 from seqmtl.scanning import filters
 n_blocks = int(sys.argv[1])
-def killed(summary, counts, add=filters.BlockCounts.add):
+def killed(summary, counts, add=filters.ScanSummary.add):
     global n_blocks
     n_blocks -= 1
     if n_blocks == 0:

@@ -494,7 +494,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
     def fail(*_arguments):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("seqmtl.simulation.writing._summary", fail)
+    monkeypatch.setattr("seqmtl.simulation.writing.write_lines", fail)
     for before in ([], [out]):
         for folder in before:
             folder.mkdir()

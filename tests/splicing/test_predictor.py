@@ -61,6 +61,18 @@ def test_introns_are_those_of_a_scan(case, contig, tmp_path, seqmtl):
         assert_allclose([at[*first, "donor"], at[*last, "acceptor"]], [donor, acceptor], rtol=1e-5)
 
 
+def test_a_predictor_tells_its_organism_and_once_that_it_is_not_calibrated(case, caplog):
+    model = seqmtl.load(case / "donor")
+    model.predictor("a")("ACGT" * 100)
+    assert not caplog.text
+    model.curves = {}
+    predictor = model.predictor("a")
+    assert repr(predictor) == "SitePredictor of a"
+    for _ in range(2):
+        predictor("ACGT" * 100)
+    assert caplog.text.count("a is not calibrated: probabilities assume the ") == 1
+
+
 def test_letters_come_in_any_form(case, contig):
     predictor, letters = seqmtl_predictor(case / "splice"), contig[:5_000]
     usual = predictor(letters)

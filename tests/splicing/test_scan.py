@@ -234,20 +234,6 @@ def test_contigs_and_filters(case, expected, tmp_path):
     assert summary["n_candidates"] == summary["n_reported"] + summary["removed"]["min_probability"]
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        ("splice", "--top 5 -o x", "--top takes the best introns of"),
-        ("splice", "--threshold 0 -o x", "--threshold is not for a m"),
-        ("splice", "-o -", "has a file for each of 2 signals"),
-        ("donor", "--format introns -o x", "introns need a model of"),
-    ],
-)
-def test_what_a_paired_scan_cannot_do(case, seqmtl, model, options, message):
-    command = f"scan {case / model} {case}/sim/genomes/a.fa --organism a {options}"
-    assert message in seqmtl(command, 2).err
-
-
 @pytest.fixture(scope="module")
 def small_contigs(case, tmp_path_factory):
     """The genome of a in small contigs, some of them without a window or lower case."""

@@ -73,9 +73,19 @@ def test_a_scan_refuses(scan, options, genome, message):
     assert message in scan(options, genome, code=code)[1]
 
 
-def test_windows_are_not_for_like_with_pairs(new, seqmtl):
-    shown = seqmtl(f"evaluate {new}/pair.seqmtl {new}/donors {new}/acceptors --like auto", 2).err
-    assert "--like with a model of seqmtl pair is for seqmtl scan, variants and adapt" in shown
+def test_variants_by_a_relative_are_those_of_a_model_that_has_it(new, tmp_path, seqmtl):
+    letters = _genome(new).read_text().split(">")[1].partition("\n")[2].replace("\n", "")
+    at = letters.index("GT", 5_000)
+    header = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    (tmp_path / "v.vcf").write_text(f"{header}chr1\t{at + 1}\t.\tG\tA\t.\t.\t.\n")
+    load(new / "pair.seqmtl").predictor("c", like="a").model.save(tmp_path / "c.seqmtl")
+    options = f"--vcf {tmp_path}/v.vcf --fasta {_genome(new)} --organism c -o {tmp_path}/o.vcf"
+    rows = []
+    for model, like in ((new / "pair.seqmtl", "--like a"), (tmp_path / "c.seqmtl", "")):
+        seqmtl(f"variants {model} {options} {like}")
+        rows.append((tmp_path / "o.vcf").read_text().splitlines()[-1])
+    assert rows[0] == rows[1]
+    assert "SeqMTL_donor=" in rows[0]
 
 
 def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
@@ -127,32 +137,6 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
     assert min(map(int, re.search(pattern, reason).groups())) < 4
     assert "in one half of the genome, and 4 of each are needed" in reason
     assert len(load(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("", "give --genome c=FASTA, once"),
-        ("--genome c={0} --genome d={0}", "give --genome c=FASTA, once"),
-        ("{1}/donors", "DATA is for models of seqmtl train"),
-        ("--genome c={0} --sites c={0}", "--sites is for models of seqmtl train"),
-        ("--genome c={0} --prevalence .1", "--prevalence is for models of seqmtl train"),
-        ("--genome c={0} --split all", "--split is for models of seqmtl train"),
-        ("--genome c={0} --decoys 3", "--decoys is for models of seqmtl train"),
-        ("--genome c={0} --contig-ends drop", "--contig-ends is for models of seqmtl train"),
-        ("--genome d={0}", "'c' is not in --genome"),
-    ],
-)
-def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
-    options = options.format(_genome(new), new)
-    command = f"adapt {new}/pair.seqmtl {options} --organism c -o {tmp_path}/c.seqmtl"
-    assert message in seqmtl(command, 2).err
-    assert not (tmp_path / "c.seqmtl").exists()
-    for option in ("--plot x.svg", "--introns x.bed"):
-        data = f"adapt {new}/donor --organism c {option} -o {tmp_path}/c.seqmtl"
-        assert f"{option.split()[0]} is for a model of seqmtl pair" in seqmtl(data, 2).err
-    data = f"adapt {new}/donor --organism c --prevalence 0.1 -o {tmp_path}/c.seqmtl"
-    assert "--prevalence is for windows; give DATA" in seqmtl(data, 2).err
 
 
 def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
