@@ -123,7 +123,8 @@ class ExonScorer:
 
     An allele reaches an exon if the bases that it changes, in any representation, are in it or in
     the window of its donor or acceptor. The effect on an exon is the change of the log-odds of its
-    donor, plus that of its acceptor, by the site models alone: partners do not count.
+    donor, plus that of its acceptor, by the site models alone: partners do not count, and neither
+    do models of U12-type introns.
 
     An end has at least the least log-odds that the layer of the organism takes (-10 if it takes
     all), and has these if its letters are lost, or if it is on deleted bases. Donors with other
