@@ -175,9 +175,11 @@ class Variants(_options.Relatives, _options.Threads):
 
 def _scorer(request: Variants) -> _Scorer:
     """Return the scorer of alleles for the model."""
+    from seqmtl.adaptation import adapt
+    from seqmtl.adaptation.relatives import relative_named
     from seqmtl.loading import load_site_model
     from seqmtl.splicing.model import PairedModel
-    from seqmtl.splicing.new_organism import check_new, with_relatives
+    from seqmtl.splicing.new_organism import with_relatives
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer, WindowEffectScorer
 
     model = load_site_model(request.model)
@@ -194,7 +196,8 @@ def _scorer(request: Variants) -> _Scorer:
         )
     organism, distance = request.organism or model.tasks[0], request.distance
     if isinstance(model, PairedModel) and request.like is not None:
-        check_new(model, organism, request.like, request.tree)
+        relative = relative_named(request.like, request.tree)
+        adapt(model.donor, organism, like=relative, tree=request.tree)  # logs the nearest relative
         model = with_relatives(model, organism, request.like, request.tree)
     if not isinstance(model, PairedModel) and model.is_sliding:
         request.refuse(("distance",), "is for models of sites; this one has none, leave it out")
