@@ -13,6 +13,7 @@ import numpy as np
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
 from seqmtl.adaptation import adapt
+from seqmtl.adaptation.messages import log_relatives
 from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import UsageError
@@ -79,7 +80,9 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
         If no organism or clade has the name `like`; the message lists near matches.
     """
     kernel, tasks = model.donor.kernel, model.donor.tasks
-    weights = weights_of_relatives(kernel, tasks, name, like=like, tree=tree).weights
+    relatives = weights_of_relatives(kernel, tasks, name, like=like, tree=tree)
+    log_relatives(name, relatives, {})
+    weights = relatives.weights
     estimates = estimates_of_relatives(
         model, name, weights, weights, other_donors(model, None), SelfTrainingOptions()
     )

@@ -16,12 +16,12 @@ from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.chain import with_letters
+from seqmtl.splicing.estimates import ALL
 from seqmtl.splicing.layer import ENDS
 from seqmtl.variant_effects.alleles import Alleles
 from seqmtl.variant_effects.effects import Haplotypes
 
 _LOST = -10.0  # log-odds of an end without its letters, if the layer takes sites of any log-odds
-_ANY = -1e9
 _SITE = 2  # bases
 _LETTERS = ("AGGT", "AGGC")  # before and behind an exon
 
@@ -141,7 +141,8 @@ class ExonScorer:
 
     An allele reaches an exon if the bases that it changes, in any representation, are in it or in
     the window of its donor or acceptor. The effect on an exon is the change of the log-odds of its
-    donor, plus that of its acceptor, by the site models alone: partners do not count.
+    donor, plus that of its acceptor, by the site models alone: partners do not count, and neither
+    do models of U12-type introns.
 
     An end has at least the least log-odds that the layer of the organism takes (-10 if it takes
     all), and has these if its letters are lost, or if it is on deleted bases. Donors with other
@@ -173,12 +174,13 @@ class ExonScorer:
         self, finder: PairedFinder, genome: Genome, transcripts: Iterable[Transcript]
     ) -> None:
         self._layer, self._ends, self._genome = finder.layer, finder.ends, genome
-        self._least = [_LOST if least == _ANY else least for least in self._layer.least]
+        self._least = [_LOST if least in ALL else least for least in self._layer.least]
         self.exons = exons = AnnotatedExons.of(genome, transcripts)
+        self._places = exons.ends()
         number = np.searchsorted(genome.starts, exons.origins, side="right") - 1
         bounds = [exons.bounds]
         for k, end in enumerate(self._ends):
-            firsts = self._window_starts(k, exons.ends()[:, k], exons.is_reverse)
+            firsts = self._window_starts(k, self._places[:, k], exons.is_reverse)
             windows = np.column_stack([firsts, firsts + end.finder.length])
             bounds.append(np.where(exons.has_ends[:, k : k + 1], windows, exons.bounds))
         lows, highs = np.stack(bounds).T.transpose(0, 2, 1)
@@ -206,7 +208,7 @@ class ExonScorer:
             here = np.flatnonzero(self.exons.has_ends[exons, k])
             if not here.size:
                 continue
-            ends = self.exons.ends()[exons[here], k]
+            ends = self._places[exons[here], k]
             before, shorter = ends - starts[here], np.minimum(m, n)[here]
             is_left, is_right = before <= shorter, m[here] - before <= shorter
             moved = ends + (n - m)[here]

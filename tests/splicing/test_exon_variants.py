@@ -355,7 +355,8 @@ def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, s
     command = f"variants starter:splice {files} -o {tmp_path}/out.vcf --tsv {tmp_path}/out.tsv"
     found = {}
     for options in ("--like dog", "--organism f_catus"):
-        seqmtl(f"{command} {options}")
+        told = seqmtl(f"{command} {options}").err
+        assert ("nearest trained relative f_catus (diverged" in told) == ("dog" in options)
         found[options] = [row for row in _table(tmp_path) if int(row["first"]) == start + 1]
         (organism,) = {row["organism"] for row in found[options]}
         assert organism in options
@@ -371,6 +372,8 @@ def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, s
         assert float(lost["donor_alt"]) == pytest.approx(least[0], abs=1e-3)
         assert float(acceptor["acceptor_alt"]) == pytest.approx(least[1], abs=1e-3)
         assert float(lost["donor_ref"]) > 0
+    told = seqmtl(f"{command} --like dog --organism f_catus", 2).err
+    assert "organism 'f_catus' is in the model already, which was trained on" in told
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])
