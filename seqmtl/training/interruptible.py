@@ -4,44 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from seqmtl._progress import SelectionProgress, TrainingProgress
 from seqmtl.core.dcd import Progress
 from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.training.cross_validation import LikelihoodCache
 
+if TYPE_CHECKING:
+    from seqmtl.training.checkpoint import Checkpoint
+    from seqmtl.training.stored_windows import WindowCache
+
 OnEpoch: TypeAlias = Callable[[Any, Progress], None]
 
 _SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less time
 
 
-class Store(Protocol):
-    """Where the progress of a training is stored: a file, or the folder of its windows."""
-
-    path: str
-
-    @property
-    def scores(self) -> dict[str, NDArray[np.float64]] | None:
-        """Scores of the candidates of a selection, which are not computed again."""
-
-    @property
-    def is_written(self) -> bool:
-        """Whether there is something to start from."""
-
-    def save(self, start: Any) -> None:
-        """Store where a later run may start."""
-
-    def save_scores(self) -> None:
-        """Store the scores, before training has begun."""
-
-
 @contextmanager
-def stored_progress(store: Store, tol: float) -> Iterator[tuple[OnEpoch, LikelihoodCache]]:
-    """Store and show the progress of a training.
+def stored_progress(
+    store: Checkpoint | WindowCache, tol: float
+) -> Iterator[tuple[OnEpoch, LikelihoodCache]]:
+    """Show the progress of a training, and store it in a file, or the folder of its windows.
 
     Yields
     ------
