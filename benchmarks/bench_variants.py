@@ -60,9 +60,12 @@ def write_variants(path: Path, genome: Genome, n: int, spacing: int | None) -> N
     rng = np.random.default_rng(n)
     name = max(genome.names, key=lambda own: genome.contig(own).size)
     codes = genome.contig(name)
-    known = np.flatnonzero(np.convolve(codes > 3, np.ones(15), "valid") == 0)
-    size = known.size if spacing is None else min(known.size, n * spacing)
-    positions = np.sort(rng.choice(known[(known.size - size) // 2 :][:size], n, replace=False))
+    size = codes.size - 15
+    span = size if spacing is None else min(size, n * spacing)
+    drawn = (size - span) // 2 + rng.choice(span, min(span, 10 * n), replace=False)
+    is_known = codes[drawn[:, np.newaxis] + np.arange(15)].max(axis=1) < 4
+    positions = np.sort(drawn[is_known][:n])
+    n = positions.size
     kinds = rng.choice(4, n, p=[0.85, 0.05, 0.07, 0.03])
     sizes = rng.integers(1, 13, n)
     with open(path, "w") as stream:

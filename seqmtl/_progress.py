@@ -122,6 +122,21 @@ class RoundProgress(_Progress):
         self._context.run(self._show, text, {"round": number, "part": what, "share": share})
 
 
+class RecordProgress(_Progress):
+    """Show how many records of a file are done, and the speed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._start = self._last
+
+    def __call__(self, n_records: int) -> None:
+        """Show progress, given the records that are done."""
+        now = time.monotonic()
+        if self._is_due(now):
+            speed = n_records / (now - self._start)
+            self._show(f"{n_records:,} records, {short(speed)}/s", {"n_records": n_records})
+
+
 class JobProgress:
     """Report each finished job; estimate the time left from earlier jobs of the same kind.
 

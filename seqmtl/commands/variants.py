@@ -300,8 +300,9 @@ bases in the exon or in the windows of its ends, one item per ALT allele and exo
   EFFECT       the sum of both changes, below 0 if the exon becomes weaker
 An end without its letters (AG; GT, or GC where the model has such donors) has the least log-odds of
 the model, about -10. Of an indel that can be placed on either side of an end, the smaller change
-counts. --tsv then has these columns, a line per allele and exon. All alleles have their exons, also
-those below the --threshold."""
+counts. The exon of a transcript without introns, as in a minigene, counts if AG is before it and GT
+or GC behind. --tsv then has these columns, a line per allele and exon. All alleles have their
+exons, also those below the --threshold."""
 
 
 COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)

@@ -50,6 +50,33 @@ class LinearEstimator(BaseEstimator):
             raise AttributeError("coef_ is available after fit")
         return np.asarray(self.model_.W).T
 
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return what each column of `coef_` counts.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored; the method of scikit-learn has it.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features,)
+            See :meth:`seqmtl.features._base.FeatureDefinition.feature_names`.
+
+        Raises
+        ------
+        AttributeError
+            Before fit.
+        SeqmtlError
+            If features are hashed.
+        """
+        if not hasattr(self, "model_"):
+            raise AttributeError("get_feature_names_out is available after fit")
+        model = self.model_
+        if model.features.kind == "numeric" and hasattr(self, "feature_names_in_"):
+            return np.asarray(self.feature_names_in_, dtype=object)
+        return np.asarray(model.features.feature_names(model.length), dtype=object)
+
 
 def training_settings(estimator: Any, data: Any, **options: Any) -> Settings:
     """Return the settings that all estimators on features have, together with `options`."""

@@ -13,6 +13,7 @@ from seqmtl._memory import require_memory
 from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.sequences import Windows
 
 _FREQUENT = 0.05  # share of rows above which a dense product is faster than lists of rows
 _DENSE = 1 << 24  # numbers in a dense matrix at most
@@ -85,8 +86,6 @@ class FeatureDefinition:
         """
         from scipy.sparse import vstack
 
-        from seqmtl.sequences import Windows
-
         windows = X
         if not isinstance(X, Windows):
             windows = Windows.from_strings(list(X), pad=self.is_position_free)
@@ -111,6 +110,26 @@ class FeatureDefinition:
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""
+        raise NotImplementedError
+
+    def feature_names(self, length: int) -> NDArray[np.str_]:
+        """Return what every feature counts, for examples of `length` bases or numbers.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features,)
+            ``ACG@-2`` is a k-mer whose first base is at -2 from the anchor, that of the site if
+            there is one, and ``ACG@-4..0`` one in a bin of positions, 0-based half-open. ``ACG`` is
+            anywhere, and so is ``A.C``, with a gap. ``x0`` is a number. Names of joint maps begin
+            with the number of the map: ``1:ACG``.
+
+        Raises
+        ------
+        SeqmtlError
+            If features are hashed: several k-mers share one.
+        MemoryLimitError
+            If the names do not fit into memory.
+        """
         raise NotImplementedError
 
     def to_dict(self, length: int) -> dict[str, Any]:
@@ -158,6 +177,14 @@ class FeatureDefinition:
     def bind(self, data: Any) -> Rows:
         """Bind the map to examples."""
         raise NotImplementedError
+
+    def check_windows(self, data: Any) -> None:
+        """Raise TypeError for examples that are not windows of DNA."""
+        if not isinstance(data, Windows):
+            raise TypeError(
+                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
+                "read them with read_windows or Windows.from_strings"
+            )
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters

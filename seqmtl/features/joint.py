@@ -87,6 +87,11 @@ class JointFeatures(FeatureDefinition):
         """Return the number of features of examples of `length` bases or numbers."""
         return sum(view.n_features(length) for view in self.views)
 
+    def feature_names(self, length: int) -> NDArray[np.str_]:
+        """Return what every feature counts, with the number of its map."""
+        names = (np.char.add(f"{g}:", v.feature_names(length)) for g, v in enumerate(self.views))
+        return np.concatenate([*names])
+
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the maps as JSON values (model files)."""
         return {"kind": self.kind, "views": [view.to_dict(length) for view in self.views]}

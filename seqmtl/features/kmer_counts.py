@@ -32,10 +32,13 @@ from seqmtl.features._base import FeatureDefinition, empty_block, gram_by_featur
 from seqmtl.features.grammar import ANYWHERE_VIEWS
 from seqmtl.features.kmer_views import (
     KmerView,
+    check_names,
     format_view,
     format_views,
+    kmer_names,
     parse_views,
     requested_bits,
+    rounded_text,
     split_hash,
     table_levels,
 )
@@ -80,17 +83,14 @@ def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
             raise ValueError(
                 f"views must be of k-mers anywhere, such as spectrum:1-6, got {format_view(view)}"
             )
-        patterns = view.patterns()
-        for letters in patterns:
+        n_patterns = len(view.patterns())
+        for letters in _distinct_patterns(view):
             extent, k = letters[-1] + 1, len(letters)
-            mirror = tuple(extent - 1 - letter for letter in reversed(letters))
-            if not view.is_stranded and mirror < letters:
-                continue  # its mirror image stands for both
             strands = _ONE_STRAND
             if not view.is_stranded:
-                strands = _OWN_MIRROR if mirror == letters else _BOTH_STRANDS
+                strands = _OWN_MIRROR if _mirror_of(letters) == letters else _BOTH_STRANDS
             square = 1.0 + (_LENGTH - 1.0) / 4.0**k  # of counts n, the expected sum of n**2 / L
-            value = (view.weight / len(patterns) / square) ** 0.5
+            value = (view.weight / n_patterns / square) ** 0.5
             rows.append((extent, offset, strands, value))
             # letter j of the k-mer, at base letters[j]; in a run both rise by 1
             moves: dict[int, int] = {}
@@ -105,6 +105,19 @@ def lay_out_patterns(views: Sequence[KmerView]) -> tuple[Patterns, int]:
         shifts[p, : len(moves)], masks[p, : len(moves)] = [*moves], [*moves.values()]
     extents, first, strands_of, values = map(np.array, zip(*rows, strict=True))
     return Patterns(extents, first, strands_of, values, shifts, masks), offset
+
+
+def _distinct_patterns(view: KmerView) -> list[tuple[int, ...]]:
+    """Return the patterns of a view; on both strands one stands for its mirror image, too."""
+    patterns = view.patterns()
+    if view.is_stranded:
+        return patterns
+    return [letters for letters in patterns if letters <= _mirror_of(letters)]
+
+
+def _mirror_of(letters: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the letters that the reverse complement of a pattern reads."""
+    return tuple(letters[-1] - letter for letter in reversed(letters))
 
 
 def scale_of(windows: Windows) -> NDArray[np.float64]:
@@ -166,9 +179,7 @@ class KmerCounts(FeatureDefinition):
         return parse_views(split_hash(self.views)[0] or ANYWHERE_VIEWS)
 
     def __str__(self) -> str:
-        rounded = [v._replace(weight=float(f"{v.weight:.3g}")) for v in self.kmer_views()]
-        bits = requested_bits(self.views, self.hash_bits)
-        return format_views(rounded) + ("" if bits is None else f",hash:{bits}")
+        return rounded_text(self.kmer_views(), requested_bits(self.views, self.hash_bits))
 
     def _layout(self) -> tuple[Patterns, int, int]:
         """Return the patterns, the number of features, and the bits of the hash or 0."""
@@ -190,11 +201,7 @@ class KmerCounts(FeatureDefinition):
         TypeError
             If `data` is not a :class:`~seqmtl.sequences.Windows`.
         """
-        if not isinstance(data, Windows):
-            raise TypeError(
-                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
-                "read them with read_windows or Windows.from_strings"
-            )
+        self.check_windows(data)
         return CountRows(*self._layout(), data)
 
     @property
@@ -205,6 +212,14 @@ class KmerCounts(FeatureDefinition):
     def n_features(self, length: int = 0) -> int:
         """Return the number of features; the length of the windows does not matter."""
         return self._layout()[1]
+
+    def feature_names(self, length: int = 0) -> NDArray[np.str_]:
+        """Return the k-mer of every feature, see :class:`FeatureDefinition`."""
+        _, n_features, bits = self._layout()
+        check_names(n_features, self.span(), bits > 0)
+        views = self.kmer_views()
+        patterns = (letters for view in views for letters in _distinct_patterns(view))
+        return np.concatenate([*map(kmer_names, patterns)])
 
     def span(self, length: int = 0) -> int:
         """Return the most bases that a k-mer spans."""

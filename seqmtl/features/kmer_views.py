@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl.exceptions import SeqmtlError
 
 MAX_K = 20
 _UNBOUNDED = 1 << 30  # bases: wider than any window
@@ -124,6 +125,38 @@ class KmerView(NamedTuple):
         check_weight(self.weight)
         if self.begin is not None and self.end is not None and self.begin >= self.end:
             raise ValueError(f"a region must begin before it ends, got {self.begin}..{self.end}")
+
+
+def kmer_names(letters: Sequence[int]) -> NDArray[np.str_]:
+    """Return the k-mers of a pattern in the order of their codes, with a dot for a letter not read.
+
+    >>> kmer_names((0, 2))[:5]
+    array(['A.A', 'A.C', 'A.G', 'A.T', 'C.A'], dtype='<U3')
+    """
+    k, extent = len(letters), letters[-1] + 1
+    columns = np.full((4**k, extent), ".", dtype="U1")
+    for j, letter in enumerate(letters):
+        columns[:, letter] = np.array(list("ACGT"))[np.arange(4**k) >> 2 * (k - 1 - j) & 3]
+    return columns.view(f"U{extent}").ravel()
+
+
+def check_names(n_features: int, longest: int, is_hashed: bool) -> None:
+    """Check that features have names, and that these fit into memory.
+
+    Raises
+    ------
+    SeqmtlError
+        If features are hashed.
+    MemoryLimitError
+        If they do not fit.
+    """
+    if is_hashed:
+        raise SeqmtlError(
+            "the features are hashed, so several k-mers share one and it has no name; choose "
+            "fewer or shorter k-mers, or see seqmtl explain"
+        )
+    n_bytes = 4.0 * longest * n_features
+    require_memory(2 * n_bytes, f"the names of {n_features:,} features", "choose shorter k-mers")
 
 
 class Levels(NamedTuple):
@@ -317,6 +350,12 @@ def _misfit(view: KmerView, length: int, anchor: int) -> str:
 def format_views(views: Sequence[KmerView]) -> str:
     """Format views as :func:`parse_views` reads them."""
     return ",".join(map(format_view, views))
+
+
+def rounded_text(views: Sequence[KmerView], bits: int | None) -> str:
+    """Format views with rounded weights, and the bits of their hash if there are some."""
+    rounded = [view._replace(weight=float(f"{view.weight:.3g}")) for view in views]
+    return format_views(rounded) + ("" if bits is None else f",hash:{bits}")
 
 
 def format_view(view: KmerView) -> str:

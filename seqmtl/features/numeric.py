@@ -35,6 +35,10 @@ class Numeric(FeatureDefinition):
         """Return the number of features of rows of `length` numbers."""
         return length
 
+    def feature_names(self, length: int) -> NDArray[np.str_]:
+        """Return the columns: x0, x1, ..."""
+        return np.array([f"x{k}" for k in range(length)])
+
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as JSON values (model files)."""
         return {"kind": self.kind}

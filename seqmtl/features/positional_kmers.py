@@ -36,10 +36,13 @@ from seqmtl.features.grammar import DEFAULT_VIEWS
 from seqmtl.features.kmer_views import (
     KmerView,
     Layout,
+    check_names,
     format_views,
+    kmer_names,
     lay_out,
     parse_views,
     requested_bits,
+    rounded_text,
     split_hash,
     table_levels,
 )
@@ -124,10 +127,7 @@ class PositionalKmers(FeatureDefinition):
         return parse_views(views) if isinstance(views, str) else tuple(views)
 
     def __str__(self) -> str:
-        views = self.kmer_views(0)
-        rounded = format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
-        bits = self._requested_bits()
-        return rounded if bits is None else f"{rounded},hash:{bits}"
+        return rounded_text(self.kmer_views(0), self._requested_bits())
 
     def layout(self, length: int) -> Layout:
         """Lay the views out in windows of `length` bases.
@@ -137,7 +137,6 @@ class PositionalKmers(FeatureDefinition):
         ValueError
             If a parameter is out of range, or a view does not fit.
         """
-        self._requested_bits()
         return lay_out(self.kmer_views(length), length, self.resolved_anchor(length))
 
     def resolved_anchor(self, length: int) -> int:
@@ -154,17 +153,9 @@ class PositionalKmers(FeatureDefinition):
         TypeError
             If `data` is not a :class:`~seqmtl.sequences.Windows`.
         """
-        if not isinstance(data, Windows):
-            raise TypeError(
-                f"{type(self).__name__} needs Windows of DNA, got {type(data).__name__}; "
-                "read them with read_windows or Windows.from_strings"
-            )
+        self.check_windows(data)
         layout = self.layout(data.length)
         return PositionalRows(layout, data, self._bits(layout))
-
-    def resolved_hash_bits(self, length: int) -> int:
-        """Return the hash bits for windows of `length` bases, 0 for exact indices."""
-        return self._bits(self.layout(length))
 
     def _requested_bits(self) -> int | None:
         return requested_bits(getattr(self, "views", None), self.hash_bits)
@@ -182,6 +173,19 @@ class PositionalKmers(FeatureDefinition):
         layout = self.layout(length)
         bits = self._bits(layout)
         return 1 << bits if bits else layout.n_features
+
+    def feature_names(self, length: int) -> NDArray[np.str_]:
+        """Return the k-mer and the position of every feature, see :class:`FeatureDefinition`."""
+        layout, anchor = self.layout(length), self.resolved_anchor(length)
+        check_names(layout.n_features, layout.span + 12, self._bits(layout) > 0)
+        names = []
+        for k, bins in zip(layout.levels.k.tolist(), layout.levels.bins, strict=True):
+            kmers = kmer_names(range(k))
+            for number in range(int(bins.max()) + 1):
+                places = np.flatnonzero(bins == number) - anchor
+                end = f"..{places[-1] + 1}" * (places.size > 1)
+                names.append(np.char.add(kmers, f"@{places[0]}{end}"))
+        return np.concatenate(names)
 
     def span(self, length: int) -> int:
         """Return the length of the longest k-mers."""
@@ -233,7 +237,7 @@ class PositionalKmers(FeatureDefinition):
             "kind": PositionalKmers.kind,
             "views": format_views(self.kmer_views(length)),
             "anchor": self.resolved_anchor(length),
-            "hash_bits": self.resolved_hash_bits(length),
+            "hash_bits": self._bits(self.layout(length)),
         }
 
     @classmethod

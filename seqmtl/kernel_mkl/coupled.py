@@ -18,11 +18,7 @@ from seqmtl.kernel_mkl.rules import Shared, WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, Linear, Polynomial
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.task_kernels import (
-    resolve_kernel,
-    resolve_kernels,
-    used_kernels,
-)
+from seqmtl.training.task_kernels import resolve_kernel, resolve_kernels, used_kernels
 
 Array = NDArray[np.float64]
 

@@ -284,53 +284,107 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
 
 
 @njit
+def step_through(first, last, sites, switch, moves, coded):
+    """Join the steps from a site to a later one, over the sites between them, in one matrix.
+
+    ``moves[q]`` becomes what the state q (outside, or coding r as 1 + r) at the site `first`
+    contributes to each at `last`, see :func:`move_on` and :func:`pass_edge`, in multiples of
+    ``exp(unit)``, which is returned; `coded` the logarithm of the product of weights of coding.
+    """
+    places, phases, strands, _, kinds, weights, content = sites
+    moves[:], coded[:], unit = 0.0, 1.0, 0.0
+    for q in range(7):
+        moves[q, q] = 1.0
+    for k in range(first + 1, last + 1):
+        half = 0.5 * switch * (places[k] - places[k - 1])
+        if half > 0.0:
+            for q in range(7):
+                outside, ended = moves[q, 0], 0.0
+                for r in range(6):
+                    x, coding = content[k, r], moves[q, 1 + r]
+                    ended += coding * (1.0 + x)
+                    moves[q, 1 + r] = coding * x + half * outside * (1.0 + x)
+                moves[q, 0] = outside + half * ended
+            for r in range(6):
+                coded[r] = min(max(coded[r] * content[k, r], 1e-300), 1e300)
+        edge = 1 + 3 * strands[k] + phases[k]
+        for q in range(7):
+            if kinds[k] == CODING_START:
+                moves[q, edge] += moves[q, 0] * weights[k]
+            elif kinds[k] == CODING_END:
+                moves[q, 0] += moves[q, edge] * weights[k]
+        highest = 0.0
+        for q in range(7):
+            for r in range(7):
+                highest = max(highest, moves[q, r])
+        if highest > _LARGE:
+            unit += np.log(highest)
+            moves /= highest
+    for r in range(6):
+        coded[r] = np.log(coded[r])
+    return unit
+
+
+@njit
 def list_exons(sites, lengths, before, after, units, values, longest, floor, pairs, pair_values):
     """List the exons whose logarithm of the share of all parses with them reaches `floor`.
 
     An exon is what lies between two introns that follow each other on one strand, up to `longest`
-    bases, whether it codes or not. From the end of an intron, it is looked for until those of
-    the parses that have had no other intron have a share below `floor`. `before` and `after` are
-    results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
-    `values` that of the share of the parses with the site; the others as in :func:`list_introns`.
+    bases, whether it codes or not. Only sites of a share of `floor` or more can bound it: these are
+    few, and all between two of them are passed in one step. `before` and `after` are results of
+    :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and `values`
+    that of the share of the parses with the site; the others as in :func:`list_introns`.
     """
-    places, phases, strands, _, kinds, weights, content = sites
+    places, phases, strands, _, kinds, _, _ = sites
     switch, exons = lengths[2], lengths[6]
-    n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)
-    least_seen = floor - 5.0  # what is less probable hardly matters for what is left
-    for i in range(places.size):
-        if kinds[i] != INTRON_END or values[i] < floor:
+    rows, m, least = np.empty(places.size, dtype=np.int64), 0, np.exp(floor)
+    for k in range(places.size):
+        if kinds[k] <= INTRON_END and values[k] >= floor:
+            rows[m] = k
+            m += 1
+    moves, steps, codings = np.empty((m, 7, 7)), np.zeros(m), np.empty((m, 6))
+    for j in range(1, m):
+        if places[rows[j]] - places[rows[j - 1]] <= longest:
+            steps[j] = step_through(rows[j - 1], rows[j], sites, switch, moves[j], codings[j])
+    n, state, new, coded, closed = 0, np.zeros(7), np.zeros(7), np.zeros(6), np.zeros(3)
+    for a in range(m):
+        i = rows[a]
+        if kinds[i] != INTRON_END:
             continue
         t, unit, left = strands[i], 0.0, np.exp(values[i])
-        coding[:], coded[:], outside = 0.0, 1.0, before[i, 0]
+        state[:], coded[:], state[0] = 0.0, 0.0, before[i, 0]
         for c in range(3):
             r = (phases[i] - c) % 3
-            coding[3 * t + r] = closed[r] = before[i, 1 + c]
-        for k in range(i + 1, places.size):
-            length, step = places[k] - places[i], places[k] - places[k - 1]
+            state[1 + 3 * t + r] = closed[r] = before[i, 1 + c]
+        for j in range(a + 1, m):
+            k = rows[j]
+            length = places[k] - places[i]
             if length > longest:
                 break
-            if step > 0:
-                outside = move_on(k, outside, coding, coded, content, switch * step)
-            highest = outside
-            for r in range(6):
-                highest = max(highest, coding[r])
+            new[:], highest = 0.0, 0.0
+            for q in range(7):
+                for r in range(7):
+                    new[r] += state[q] * moves[j, q, r]
+            for r in range(7):
+                highest = max(highest, new[r])
+            unit += steps[j]
             if highest > _LARGE or 0.0 < highest < 1.0 / _LARGE:
                 unit += np.log(highest)
-                outside /= highest
-                coding /= highest
-            u, h = strands[k], 0.0
-            if kinds[k] > INTRON_END:
-                _, outside = pass_edge(kinds[k], 3 * u + phases[k], weights[k], outside, coding)
-            if kinds[k] != INTRON_START or values[k] < least_seen:
+                new /= highest
+            state[:] = new
+            for r in range(6):
+                coded[r] += codings[j, r]
+            if kinds[k] != INTRON_START:
                 continue
+            u, h = strands[k], 0.0
             if u == t and length < exons.size:
                 h = exons[length] * np.exp(-unit)
-            both = (outside + h * before[i, 0]) * after[k, 0]
+            both = (state[0] + h * before[i, 0]) * after[k, 0]
             for c in range(3):
                 r = (phases[k] - c) % 3
-                parses = coding[3 * u + r]
+                parses = state[1 + 3 * u + r]
                 if h > 0.0 and closed[r] > 0.0:
-                    parses += h * closed[r] * min(coded[3 * u + r], 1e300)
+                    parses += h * closed[r] * np.exp(min(coded[3 * u + r], 690.0))
                 both += parses * after[k, 1 + c]
             value = np.log(max(both, 1e-300)) + unit + units[i] + units[k]
             left -= np.exp(value)

@@ -76,6 +76,8 @@ class CrossValidation:
         Factor on the kernel of every view of the features. Default: 1.
     is_apart : bool
         Give every view a separate task kernel.
+    grams : dict of str to ndarray, optional
+        Kernel matrices of views computed before, see :func:`view_grams`.
 
     Attributes
     ----------
@@ -99,10 +101,12 @@ class CrossValidation:
         scales: Array | None = None,
         *,
         is_apart: bool = False,
+        grams: dict[str, NDArray[np.float32]] | None = None,
     ) -> None:
         self._settings, self.features = settings, features
+        grams = view_grams([features], examples.data) if grams is None else grams
         grams_of_views = [
-            _kernel_matrix(view, examples.data, settings.bias_scale, scales)
+            _kernel_matrix(view, grams, settings.bias_scale, scales)
             for view in (features.flat_views() if is_apart else [features])
         ]
         self._is_regression = settings.kind == "regression"
@@ -211,14 +215,27 @@ def target_likelihood(residuals: Array, weight: Array) -> Array:
     return np.asarray(-0.5 * weight * (np.log(2.0 * np.pi * square) + residuals**2 / square))
 
 
+def view_grams(maps: Sequence[FeatureDefinition], data: Any) -> dict[str, NDArray[np.float32]]:
+    """Return the kernel matrix of the examples by each view of several maps, by its `repr`.
+
+    Only the lower triangles are set.
+    """
+    views = {repr(view): view for features in maps for view in features.flat_views()}
+    grams = in_order(lambda view: _gram(view.bind(data)), [*views.values()])
+    return dict(zip(views, grams, strict=True))
+
+
 def _kernel_matrix(
-    features: FeatureDefinition, data: Any, bias_square: float, scales: Array | None
+    features: FeatureDefinition,
+    grams: dict[str, NDArray[np.float32]],
+    bias_square: float,
+    scales: Array | None,
 ) -> NDArray[np.float32]:
     """Return the kernel matrix of all examples, summed over views with constant features."""
-    views = features.flat_views()
+    views = [grams[repr(view)] for view in features.flat_views()]
     scales = np.ones(len(views)) if scales is None else scales
-    total = np.zeros((data.shape[0],) * 2, dtype=np.float32)
-    for scale, G in zip(scales, in_order(lambda view: _gram(view.bind(data)), views), strict=True):
+    total = np.zeros_like(views[0])
+    for scale, G in zip(scales, views, strict=True):
         total += np.float32(scale) * G
     for first in range(0, len(total), _BLOCK):  # mirror the lower triangle, with little more memory
         rows = slice(first, first + _BLOCK)

@@ -55,6 +55,7 @@ from seqmtl.training.cross_validation import (
     CrossValidation,
     LikelihoodCache,
     posterior_weights,
+    view_grams,
 )
 from seqmtl.training.settings import COSTS, Settings
 from seqmtl.training.solver import ONE_THREAD, check_classes, problem_of
@@ -227,8 +228,9 @@ def select(
     if len(candidates) > 1:
         half = sample.take(sample.sample(n // 2, rng))
         features, compared = _choose_features(half, candidates, settings, likelihoods)
-    judge = _select_cost if settings.norm is not None else _select_sharing
-    kernel, C, report = judge(examples, sample, space, features, settings, likelihoods)
+    arguments = examples, sample, space, features, settings, likelihoods
+    is_learnt = settings.norm is not None
+    kernel, C, report = _select_cost(*arguments) if is_learnt else _Selector(*arguments).run()
     if settings.kind == "classification" and len(space.costs) > 1:
         C = max(C * (sample.y.size / examples.y.size) ** _COST_POWER, space.costs[0])
         for of_task in report["tasks"].values():
@@ -248,9 +250,10 @@ def _choose_features(
     They are the first that are not worse than the best by a standard error.
     """
     K = (np.ones((len(sample.names),) * 2) + np.eye(len(sample.names))) / 2.0
+    grams = view_grams(candidates, sample.data)
 
     def judge(features: FeatureDefinition) -> Array:
-        folds = CrossValidation(sample, features, settings)
+        folds = CrossValidation(sample, features, settings, grams=grams)
         return folds.of_examples(folds.fit(K, 1.0).log_likelihoods)
 
     likelihoods.expect(len(candidates))
@@ -307,20 +310,8 @@ def _select_cost(
     return kernel, C, {"tasks": {name: {"C": C} for name in examples.names}}
 
 
-def _select_sharing(
-    examples: Examples,
-    sample: Examples,
-    space: SearchSpace,
-    features: FeatureDefinition,
-    settings: Settings,
-    likelihoods: LikelihoodCache,
-) -> tuple[TaskKernel, float, dict[str, Any]]:
-    """Select relation and trust of every task, and one cost."""
-    return _Selector(examples, sample, space, features, settings, likelihoods).run()
-
-
 class _Selector:
-    """One selection of what tasks share, step by step: trust and relation, costs."""
+    """Select relation and trust of every task, and one cost, step by step."""
 
     def __init__(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from seqmtl._progress import RecordProgress
 from seqmtl._threads import in_order
 from seqmtl.files.bgzip import open_packed, packer
 from seqmtl.files.streams import Output, PathLike, readable
@@ -22,9 +22,7 @@ from seqmtl.variant_effects.effects import EffectScorer
 from seqmtl.variant_effects.paired_effects import PairedEffectScorer
 from seqmtl.variant_effects.window_effects import WindowEffectScorer
 
-_REPORT_INTERVAL = 100_000
 _COUNTS = ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported", "n_in_exons")
-_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -233,7 +231,9 @@ def annotate_vcf(
     columns = annotator.texts_of_table[0].columns
     work = partial(annotator.annotate, output=output, table=table)
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
+    progress = RecordProgress()
     with ExitStack() as stack:
+        stack.callback(progress.close)
         stream = stack.enter_context(open_packed(output))
         stream.write(head)
         rows = None
@@ -244,10 +244,8 @@ def annotate_vcf(
             stream.write(done.lines)
             if rows is not None:
                 rows.write(done.table)
-            n_before = summary.n_records
             summary.add(done.summary)
-            if summary.n_records // _REPORT_INTERVAL > n_before // _REPORT_INTERVAL:
-                _log.info("%d records", summary.n_records)
+            progress(summary.n_records)
     return summary
 
 

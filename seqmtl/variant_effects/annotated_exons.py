@@ -12,6 +12,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.transcripts import Transcript
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Genome
+from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.chain import with_letters
@@ -21,6 +22,8 @@ from seqmtl.variant_effects.effects import Haplotypes
 
 _LOST = -10.0  # log-odds of an end without its letters, if the layer takes sites of any log-odds
 _ANY = -1e9
+_SITE = 2  # bases
+_LETTERS = ("AGGT", "AGGC")  # before and behind an exon
 
 
 class ExonEffects(NamedTuple):
@@ -53,7 +56,10 @@ class ExonEffects(NamedTuple):
 
 
 class AnnotatedExons(NamedTuple):
-    """Exons of transcripts with introns, each once, by where they begin.
+    """Exons that introns have, each once, by where they begin.
+
+    The exon of a transcript without introns, as in a minigene, is one if it has AG before and GT
+    or GC behind.
 
     Attributes
     ----------
@@ -87,7 +93,7 @@ class AnnotatedExons(NamedTuple):
         """
         names: dict[tuple[int, int, int, bool, bool, bool], dict[str, None]] = {}
         for own in transcripts:
-            if own.contig not in genome or not own.introns:
+            if own.contig not in genome:
                 continue
             number = genome.index(own.contig)
             if own.end > genome.lengths[number]:
@@ -97,12 +103,14 @@ class AnnotatedExons(NamedTuple):
                     f"{own.end:,}; give the annotation of this assembly"
                 )
             origin, last = int(genome.starts[number]), len(own.exons) - 1
+            is_alone = not last and _has_sites(genome.contig(own.contig), own)
             for k, (start, end) in enumerate(own.exons):
-                donor, acceptor = k < last, k > 0
+                donor, acceptor = k < last or is_alone, k > 0 or is_alone
                 if own.is_reverse:
                     donor, acceptor = acceptor, donor
                 exon = (origin + start, origin + end, origin, own.is_reverse, donor, acceptor)
-                names.setdefault(exon, {})[own.name] = None
+                if donor or acceptor:
+                    names.setdefault(exon, {})[own.name] = None
         ordered = sorted(names)
         columns = np.array(ordered, dtype=np.int64).reshape(-1, 6)
         return cls(
@@ -116,6 +124,16 @@ class AnnotatedExons(NamedTuple):
     def ends(self) -> NDArray[np.int64]:
         """Return where the donor and the acceptor end the exon in the buffer, shape (n, 2)."""
         return np.where(self.is_reverse[:, np.newaxis], self.bounds, self.bounds[:, ::-1])
+
+
+def _has_sites(codes: NDArray[np.uint8], transcript: Transcript) -> bool:
+    """Return whether a transcript has the letters of an acceptor before and of a donor behind."""
+    start, end = transcript.start, transcript.end
+    if start < _SITE or end + _SITE > codes.size:
+        return False
+    ends = np.concatenate([codes[start - _SITE : start], codes[end : end + _SITE]])
+    letters = decode(reverse_complement(ends) if transcript.is_reverse else ends)
+    return letters in _LETTERS
 
 
 class ExonScorer:

@@ -11,7 +11,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, Posteriors, run_chain
-from seqmtl.splicing.chain import content_between, promising, with_letters
+from seqmtl.splicing.chain import content_between, either_class, promising, with_letters
 from seqmtl.splicing.coding import GC_REACH, WORD
 
 _MIN_INTRON = 0.01  # probability
@@ -20,7 +20,7 @@ _NO_PAIRS = np.empty((0, 2), dtype=np.int64), np.empty(0)
 
 
 class SitePosteriors(NamedTuple):
-    """Candidates of a haplotype that parses may take, and their posteriors in the chain."""
+    """Candidates of a haplotype that parses may take, and their posteriors, of either class."""
 
     sites: Sites
     posteriors: Posteriors
@@ -117,7 +117,8 @@ class Neighbourhood:
             log_p = -np.logaddexp(0.0, -with_letters(sites, self._finder.layer))
             return SitePosteriors(sites, Posteriors(log_p, *_NO_PAIRS, *_NO_PAIRS))
         posteriors = run_chain(sites, self._finder.layer, _MIN_INTRON, _MIN_EXON)
-        return SitePosteriors(sites, posteriors)
+        log_p = either_class(sites, posteriors.sites)
+        return SitePosteriors(sites, posteriors._replace(sites=log_p))
 
 
 def _moved(sites: Sites, shift: int) -> Sites:

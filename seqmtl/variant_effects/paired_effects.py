@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.sequences import Genome
 from seqmtl.splicing import PairedFinder
-from seqmtl.splicing.chain import context_of, either_class, to_log_odds
+from seqmtl.splicing.chain import context_of, to_log_odds
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.variant_effects.alleles import Alleles
@@ -170,7 +170,7 @@ class PairedEffectScorer(AlleleScorer):
             at = sites.starts + last * strands - zone + self._flank
             rows = (sites["signals"] == k) & (at >= 0) & (at < n + 2 * self._flank)
             rows_and_columns = strands[rows], at[rows] + offset
-            log_p = either_class(sites, posteriors.sites)[rows]
+            log_p = posteriors.sites[rows]
             P[rows_and_columns] = np.round(np.exp(log_p), _DECIMALS)
             scores[rows_and_columns] = to_log_odds(log_p)
         return P, scores

@@ -78,3 +78,15 @@ def test_a_line_of_the_log_every_five_seconds_and_none_when_quiet(monkeypatch, c
     setup_logging(quiet=True, log_json=True)
     _progress.SelectionProgress()("C = 1", 1, 8)
     assert capsys.readouterr().err == ""
+
+
+def test_records_have_a_speed(monkeypatch, capsys):
+    clock = iter([0.0, 2.0, 6.0])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
+    setup_logging(quiet=False, log_json=True)
+    progress = _progress.RecordProgress()
+    progress(700)
+    progress(2_100)
+    (line,) = map(json.loads, capsys.readouterr().err.splitlines())
+    assert line["message"] == "2,100 records, 350.0/s"
+    assert line["n_records"] == 2_100

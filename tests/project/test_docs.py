@@ -57,12 +57,15 @@ def test_tutorials_run(path):
 
 def test_the_first_commands_of_the_readme_run(tmp_path, monkeypatch, seqmtl):
     commands = [words for words in _commands(README) if words[1].startswith("starter:")]
-    assert len(commands) == 2
+    assert len(commands) == 3
     letters = "".join(random.Random(0).choices("ACGT", k=3000))
     (tmp_path / "genome.fa.gz").write_bytes(gzip.compress(f">c\n{letters}\n".encode()))
+    exons = [f"c\tx\texon\t{ends}\t.\t+\t.\tParent=t" for ends in ("900\t1000", "1200\t1300")]
+    (tmp_path / "genes.gff3").write_text("\n".join(exons) + "\n")
     monkeypatch.chdir(tmp_path)
     for words in commands:
         seqmtl([*words, "-q"])
+    assert "intron_probability=" in Path("judged/genes.gff3").read_text()
     rows = Path("donors.bed").read_text().splitlines()
     assert sum(not row.startswith("#") for row in rows) > 100
     assert "\n#contig\tstart\tend\t" in Path("introns.bed").read_text()

@@ -371,3 +371,21 @@ def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, s
         assert float(lost["donor_alt"]) == pytest.approx(least[0], abs=1e-3)
         assert float(acceptor["acceptor_alt"]) == pytest.approx(least[1], abs=1e-3)
         assert float(lost["donor_ref"]) > 0
+
+
+@pytest.mark.parametrize("is_reverse", [False, True])
+def test_the_exon_of_a_minigene_has_both_ends(parts, is_reverse, tmp_path):
+    _, letters, transcripts = parts
+    whole = next(own for own in transcripts if own.is_reverse == is_reverse and len(own.exons) > 2)
+    start, end = whole.exons[1]
+    alone = dataclasses.replace(whole, exons=((start, end),), cds=())
+    shifted = dataclasses.replace(alone, exons=((start + 1, end),))
+    variants = [(at, letters[at], "ACGT"["CGTA".index(letters[at])]) for at in (start, end - 1)]
+    _, expected = _score(parts, [whole], variants, tmp_path)
+    scorer, effects = _score(parts, [alone], variants, tmp_path)
+    assert scorer.exons.has_ends.tolist() == [[True, True]]
+    rows = np.flatnonzero(expected.exons == 1)
+    assert_allclose(effects.log_odds, expected.log_odds[rows])
+    scorer, effects = _score(parts, [shifted], variants, tmp_path)
+    assert not scorer.exons.names
+    assert not effects.alleles.size
