@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 #: Commands that are also Python functions; each is a module of seqmtl.commands.
 COMMANDS = (
-    "adapt annotate calibrate compare dataset evaluate explain pair predict report scan "
-    "similarity simulate train variants"
+    "adapt annotate calibrate compare dataset evaluate explain introns pair predict report "
+    "scan similarity simulate train variants"
 ).split()
 
 _NAMES = {

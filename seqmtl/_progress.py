@@ -16,6 +16,8 @@ from seqmtl._messages import is_level_logged
 logger = logging.getLogger("seqmtl")
 
 _Contig = TypeVar("_Contig", bound=Any)
+#: Seconds between two updates of a line, and between two messages.
+SECONDS = (0.1, 5.0)
 #: Writes a line over the last one, for a command on a terminal.
 REDRAW: ContextVar[Callable[[str], None] | None] = ContextVar("redraw", default=None)
 
@@ -35,7 +37,7 @@ class _Progress:
 
     def _is_due(self, now: float) -> bool:
         """Return whether the next update is due."""
-        if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
+        if self._quiet or now - self._last < SECONDS[self._redraw is None]:
             return False
         self._last = now
         return True

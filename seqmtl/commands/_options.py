@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from seqmtl.relations.build import KernelRequest
     from seqmtl.sequences import Windows
     from seqmtl.training.example_source import ExampleSource
-    from seqmtl.training.genome_sites import GenomeSites
 
 logger = logging.getLogger("seqmtl")
 
@@ -237,15 +236,11 @@ class SitesInput(WindowInput):
         kind=_kinds.named_path,
         is_repeated=True,
     )
-    contig_ends: str = of_sites(
-        "at contig ends, pad windows with N, or drop them", choices=("pad", "drop"), default="pad"
-    )
-
     decoys: float = 10.0
 
     def check(self) -> None:
         """Refuse options of windows that are not given."""
-        of_genomes = ("contig_ends", "decoys", "seed")
+        of_genomes = ("decoys", "seed")
         if not (self.data or self.genome or self.sites):
             names = (*of_genomes, "split", "n_windows", "prevalence")
             self.refuse(names, "is for windows; give DATA, or leave it out")
@@ -256,14 +251,6 @@ class SitesInput(WindowInput):
     def files(self) -> list[str]:
         """The files that are read for the windows."""
         return [*super().files, *(path for _, path in (*self.genome, *self.sites))]
-
-    @property
-    def genome_sites(self) -> GenomeSites:
-        """The sites in genomes."""
-        from seqmtl.training.genome_sites import GenomeSites
-
-        split = None if self.split == "all" else self.split
-        return GenomeSites(self.genome, self.sites, self.contig_ends, split, self.decoys, self.seed)
 
     def read_for(
         self, model: MultiTaskModel, organism: str | None, *, require_labels: bool
@@ -277,19 +264,28 @@ class SitesInput(WindowInput):
         SeqmtlError
             If the options conflict, a file is invalid, or a dataset has another signal.
         """
+        from seqmtl.training.example_source import ExampleSource
+        from seqmtl.training.genome_sites import by_organism, read_genome_sites
+
         if not self.genome and not self.sites:
             return self.source_of(organism).read_for(model, require_labels=require_labels)
         if self.data:
             raise UsageError("give either DATA, or --genome with --sites, not both")
         if model.features.is_position_free:
             reason = "is for models of sites; this one has none, leave it out"
-            self.refuse(("contig_ends", "decoys", "split"), reason)
-            from seqmtl.training.example_source import ExampleSource
-
-            self.genome_sites.by_organism()
+            self.refuse(("decoys", "split"), reason)
+            by_organism(self.genome, self.sites)
             source = ExampleSource.of(self.sites, references=self.genome, seed=self.seed)
             return source.read_for(model, require_labels=require_labels)
-        return self.genome_sites.read_for(model, require_labels=require_labels)
+        return read_genome_sites(
+            model,
+            self.genome,
+            self.sites,
+            split=None if self.split == "all" else self.split,
+            decoys=self.decoys,
+            seed=self.seed,
+            require_labels=require_labels,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

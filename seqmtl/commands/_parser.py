@@ -18,6 +18,7 @@ _ALIKE = 0.6  # least similarity of two spellings
 _REMOVED = {
     "--alignment": "seqmtl similarity takes --source alignment=FASTA",
     "--background": "seqmtl.explanation.poim in Python takes frequencies of letters",
+    "--contig-ends": "windows are padded with N; seqmtl.io.read_sites in Python can drop them",
     "--distances": "seqmtl similarity takes --source distances=TSV",
     "--graph": "seqmtl similarity takes --source graph=FILE",
     "--groups": "seqmtl similarity takes --source groups=TSV",

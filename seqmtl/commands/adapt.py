@@ -157,7 +157,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         )
         if self.data:
             raise UsageError(f"DATA {reason}")
-        self.refuse(("sites", "prevalence", "split", "decoys", "seed", "contig_ends"), reason)
+        self.refuse(("sites", "prevalence", "split", "decoys", "seed"), reason)
         name = self.organism
         if len(self.genome) != 1:
             raise UsageError(

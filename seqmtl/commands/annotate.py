@@ -16,6 +16,7 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, write_json
 
 if TYPE_CHECKING:
+    from seqmtl.commands.scan import Scan
     from seqmtl.reporting.introns import Calls
     from seqmtl.splicing.model import PairedModel
 
@@ -75,7 +76,8 @@ class Annotate(_options.Threads):
         (name, like), signals = self.organism_of(base), (*base.site_models,)
         if like is not None:
             check_new(base, name, like, self.tree, self.consensus)
-        for contig in contig_lengths(self.genome):
+        lengths = contig_lengths(self.genome)
+        for contig in lengths:
             check_first_field(contig)
         sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals, has_introns=True)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
@@ -86,7 +88,8 @@ class Annotate(_options.Threads):
             self._remove(outputs)
             model, calls = self._adapt(base, name, like), Calls()
             del base  # it is large
-            return self._summarise(name, model, self._scan(name, model, calls), calls)
+            scan = self._scan(name).scan(model, calls.add, lengths)[0]
+            return self._summarise(name, model, scan, calls)
         finally:
             if is_new:
                 with suppress(OSError):  # it is not empty
@@ -162,18 +165,17 @@ class Annotate(_options.Threads):
         model.save(self._path(_ADAPTED))
         return model
 
-    def _scan(self, name: str, model: PairedModel, calls: Calls) -> Document:
-        """Scan the genome; return the entry of the scan in its summary, and add to the calls."""
+    def _scan(self, name: str) -> Scan:
+        """Return the scan of the genome."""
         from seqmtl.commands.scan import Scan
 
-        scan = Scan(
+        return Scan(
             model=self._path(_ADAPTED),
             genome=self.genome,
             organism=name,
             output=self._path(_SITES),
             format="all",
         )
-        return scan.scan(model, calls.add)[0]
 
     def _summarise(self, name: str, model: PairedModel, scan: Document, calls: Calls) -> Document:
         """Write the summary and the page; return the summary."""

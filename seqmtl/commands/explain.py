@@ -109,19 +109,12 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     """Write the importances of oligomers and, with windows, of their bases."""
     from seqmtl.explanation.folder import ExplanationFolder, file_stems
 
-    if not model.is_sliding:
-        model.site.require_known()
+    work = ExplanationFolder(model, folder, request.max_order, request.top)
     organisms = _organisms(request.organism, model)
     windows = _windows(request, model, organisms)
-    work = ExplanationFolder(model, folder, request.max_order, request.top)
     for number, organism in enumerate(organisms, 1):
         started = time.perf_counter()
-        if model.is_sliding:
-            work.kmers(organism, windows.get(organism))
-        else:
-            work.importance(organism)
-        if organism in windows:
-            work.windows(organism, windows[organism], request.n_windows)
+        work.explain(organism, windows.get(organism), request.n_windows)
         seconds = time.perf_counter() - started
         logger.info("%s (%d of %d): %.1f s", organism, number, len(organisms), seconds)
     stems = file_stems(model)

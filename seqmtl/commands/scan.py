@@ -99,9 +99,15 @@ class Scan(_options.Relatives, _options.Threads):
         return self.scan(load_site_model(self.model))
 
     def scan(
-        self, model: MultiTaskModel | PairedModel, on_block: OnBlock | None = None
+        self,
+        model: MultiTaskModel | PairedModel,
+        on_block: OnBlock | None = None,
+        lengths: dict[str, int] | None = None,
     ) -> list[Document]:
-        """Scan with a model that is loaded already; see :meth:`run` and `write_scan`."""
+        """Scan with a model that is loaded already, and lengths of contigs that are known.
+
+        See :meth:`run`, and `write_scan` for `on_block`.
+        """
         from seqmtl.files.write import check_outputs
         from seqmtl.scanning.writers.formats import format_of, output_paths
 
@@ -127,7 +133,7 @@ class Scan(_options.Relatives, _options.Threads):
         check_outputs(
             self._inputs, [*(path for paths in files.values() for path in paths), self.json]
         )
-        lengths = self._lengths(file_format)
+        lengths = lengths or self._lengths(file_format)
         filters = request._filters(file_format, lengths or {})
         scans = [
             request._scan(

@@ -173,7 +173,7 @@ def find_introns(
             n_turned,
         )
     chosen, totals, exclusions = _unique_intervals(organism, source, junctions, strand, reads)
-    strongest = _max_overlapping(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
+    strongest = max_overlapping(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
     introns, reasons = [], []
     for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), strongest.tolist(), strict=True):
         is_minor = n < rules.min_share * n_strongest
@@ -324,7 +324,7 @@ def _unique_intervals(
     return np.array(chosen, dtype=np.int64), np.array(sums, dtype=np.int64), exclusions
 
 
-def _max_overlapping(
+def max_overlapping(
     starts: NDArray[np.int64], ends: NDArray[np.int64], reads: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return for each interval the largest number of reads of those that overlap it."""

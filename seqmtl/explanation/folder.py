@@ -109,14 +109,30 @@ class ExplanationFolder:
         Length of the longest oligomers.
     top : int
         Oligomers to list per order, and k-mers per region.
+
+    Raises
+    ------
+    ValueError
+        If the model does not know its site.
     """
 
     def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
+        if not model.is_sliding:
+            model.site.require_known()
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
         self._stem = file_stems(model)
         self._shared: dict[str, list[Row]] = {name: [head] for name, head in TABLES.items()}
         self._other: Poim | None = None  # the reference
+
+    def explain(self, organism: str, windows: Windows | None, n_windows: int) -> None:
+        """Write the importance of oligomers, or of k-mers anywhere, and of bases of windows."""
+        if self.model.is_sliding:
+            self.kmers(organism, windows)
+        else:
+            self.importance(organism)
+        if windows is not None:
+            self.windows(organism, windows, n_windows)
 
     def importance(self, organism: str) -> None:
         """Write the POIM and logo of an organism, and its difference from the mean of all.

@@ -154,7 +154,7 @@ def draw_region(region: Region) -> Figure:
     the minus strand. Bars are sites, their height is the probability. Peaks are introns: darker if
     more probable, solid if annotated or if there is no annotation, else dashed.
     """
-    lanes = _lanes(region)
+    lanes = lanes_of(region)
     introns = _LANE * max(len(lanes), 1) / 2 + 0.1
     sites = introns + 0.95
     with figure_style():
@@ -215,7 +215,7 @@ def _draw_roofs(axes: Axes, region: Region, base: float, sign: int) -> None:
             axes.text(middle, top, f"{call.probability:.2f}", fontsize="x-small", **style)
 
 
-def _lanes(region: Region) -> list[list[Transcript]]:
+def lanes_of(region: Region) -> list[list[Transcript]]:
     """Return the transcripts in lanes without overlaps; those that fit in no lane are left out."""
     lanes: list[list[Transcript]] = []
     gap = (region.end - region.start) / 60

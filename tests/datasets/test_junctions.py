@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqmtl.datasets import read_config, write_dataset
-from seqmtl.datasets.introns import _max_overlapping
+from seqmtl.datasets.introns import max_overlapping
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from tests.datasets.test_build import (
     annotated,
@@ -177,7 +177,7 @@ def test_the_strongest_overlap_is_found_by_brute_force():
             max(n for s, e, n in zip(starts, ends, reads, strict=True) if s < end and start < e)
             for start, end in zip(starts, ends, strict=True)
         ]
-        assert _max_overlapping(starts, ends, reads).tolist() == expected
+        assert max_overlapping(starts, ends, reads).tolist() == expected
 
 
 def test_some_contigs_may_be_missing(genome):

@@ -10,10 +10,10 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.transcripts import Transcript
 from seqmtl.reporting.genome_view import (
     Region,
-    _lanes,
     draw_region,
     find_region,
     held_out_regions,
+    lanes_of,
 )
 from seqmtl.reporting.introns import Call, calls_in
 
@@ -74,12 +74,12 @@ def test_of_regions_with_as_many_introns_the_surest_is_chosen(tmp_path):
     assert find_region(partial(calls_in, [str(path)])).start == 50_000 - 150
 
 
-def test_transcripts_are_in_three_lanes_none_on_another():
+def test_transcripts_are_in_threelanes_of_none_on_another():
     genes = [
         Transcript(f"t{k}", "", "a", False, ((100 * k, end),))
         for k, end in enumerate((300, 400, 500, 600, 900, 700))
     ]
-    lanes = _lanes(Region("a", 0, 1000, transcripts=genes))
+    lanes = lanes_of(Region("a", 0, 1000, transcripts=genes))
     assert [[own.start for own in lane] for lane in lanes] == [[0, 400], [100, 500], [200]]
 
 
