@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.messages import log_relatives
-from seqmtl.adaptation.relatives import weights_of_relatives
+from seqmtl.adaptation.relatives import RelativeWeights, weights_of_relatives
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.base import is_known
@@ -81,8 +81,8 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
     """
     kernel, tasks = model.donor.kernel, model.donor.tasks
     relatives = weights_of_relatives(kernel, tasks, name, like=like, tree=tree)
-    log_relatives(name, relatives, {})
     weights = relatives.weights
+    logger.info("%s: %s", name, _relatives_text(like, tasks, relatives, weights))
     estimates = estimates_of_relatives(
         model, name, weights, weights, other_donors(model, None), SelfTrainingOptions()
     )
@@ -148,18 +148,26 @@ def add_unlabelled(
             watch=watch,
             donors=other_donors(model, consensus),
         )
-    logger.info("%s: %s", name, _relatives_text(like, model.donor.tasks, self_training))
+    logger.info(
+        "%s: %s",
+        name,
+        _relatives_text(like, model.donor.tasks, self_training.relatives, self_training.weights),
+    )
     return self_training
 
 
-def _relatives_text(like: str | None, tasks: Sequence[str], self_training: SelfTraining) -> str:
-    """Return what a relative's name means, and which organisms count by the genome."""
-    weights = self_training.weights
+def _relatives_text(
+    like: str | None,
+    tasks: Sequence[str],
+    relatives: RelativeWeights,
+    weights: NDArray[np.float64],
+) -> str:
+    """Return what a relative's name means, and which organisms count, by the tree or the genome."""
     first = np.argsort(-weights, kind="stable")[:_MAX_NAMES].tolist()
     parts = [f"{tasks[k]} {weights[k]:.2f}" for k in first if weights[k] >= _LEAST]
     others = np.flatnonzero(weights > 0).size - len(parts)
     parts += [f"{others} others"] * (others > 0)
-    place = self_training.relatives.source.removeprefix("the place of ")
+    place = relatives.source.removeprefix("the place of ")
     given = "" if like is None else f"--like {like}: "
     return f"{given}{place}; relatives used: {', '.join(parts)}"
 
