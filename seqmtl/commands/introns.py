@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
@@ -25,7 +26,8 @@ logger = logging.getLogger("seqmtl")
 _TABLE, _TRANSCRIPTS = "introns.tsv", "transcripts.tsv"
 _COLUMNS = (
     *("contig", "first", "last", "strand", "letters", "length"),
-    *("donor_log_odds", "acceptor_log_odds", "probability", "reads", "transcripts"),
+    *("donor_log_odds", "acceptor_log_odds", "probability", "alternative"),
+    *("reads", "transcripts"),
 )
 _TRANSCRIPT_COLUMNS = (
     *("transcript", "gene", "contig", "strand", "introns", "doubtful"),
@@ -39,8 +41,18 @@ class _Intron(NamedTuple):
     letters: str
     log_odds: list[float]
     probability: float
+    alternative: tuple[int, int] | None
     reads: int | None
     transcripts: list[str]
+
+    @property
+    def lacks_letters(self) -> bool:
+        """Whether an end has not the letters of a site."""
+        return self.probability == 0 and any(value != value for value in self.log_odds)
+
+
+#: Introns by contig, start, end and strand.
+_Introns: TypeAlias = dict[tuple[str, int, int, str], _Intron]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,20 +105,23 @@ class Introns(_options.Relatives, _options.Threads):
                 "the least probable intron of each transcript: leave it out",
                 "min_probability",
             )
-        table, transcripts, copy = (
+        paths = [
             os.path.join(self.output, name)
             for name in (_TABLE, _TRANSCRIPTS, os.path.basename(self.introns))
-        )
+        ]
+        is_new = not os.path.exists(self.output)
         make_folder(self.output)
-        inputs = [self.model, self.genome, self.introns, self.tree]
-        check_outputs(inputs, [table, transcripts, copy, self.json])
-        judged = _judge(predictor, self.genome, self.introns, source)
-        introns = _by_intron(judged)
-        write_lines(table, _table(introns))
-        if source.format == "genes" or any(one.chain.transcript for one in judged):
-            write_lines(transcripts, _transcript_table(judged))
-        if source.format != "rows" or self.min_probability is not None:
-            self._write_copy(copy, source, judged, introns)
+        try:
+            inputs = [self.model, self.genome, self.introns, self.tree]
+            check_outputs(inputs, [*paths, self.json])
+            judged = _judge(predictor, self.genome, self.introns, source)
+            introns = _by_intron(judged)
+            _check_letters(introns, self.introns, self.genome)
+            self._write(paths, source, judged, introns)
+        finally:
+            if is_new:
+                with suppress(OSError):  # it is not empty
+                    os.rmdir(self.output)
         counts = {
             "schema_version": 1,
             "command": "introns",
@@ -117,12 +132,27 @@ class Introns(_options.Relatives, _options.Threads):
         write_json(self.json, counts)
         return counts
 
+    def _write(
+        self,
+        paths: Sequence[str],
+        source: IntronFile,
+        judged: list[JudgedChain],
+        introns: _Introns,
+    ) -> None:
+        """Write the tables, and the file again."""
+        table, transcripts, copy = paths
+        write_lines(table, _table(introns))
+        if any(one.chain.transcript for one in judged):
+            write_lines(transcripts, _transcript_table(judged))
+        if source.format != "rows" or self.min_probability is not None:
+            self._write_copy(copy, source, judged, introns)
+
     def _write_copy(
         self,
         path: str,
         source: IntronFile,
         judged: list[JudgedChain],
-        introns: dict[tuple[str, int, int, str], _Intron],
+        introns: _Introns,
     ) -> None:
         """Write the file again, with the probabilities of its introns."""
         from seqmtl.files.bgzip import open_packed, packer
@@ -205,33 +235,50 @@ def _judge(
     ]
 
 
+def _check_letters(introns: _Introns, path: str, genome: str) -> None:
+    """Check that introns are those of the genome.
+
+    Raises
+    ------
+    SeqmtlError
+        If most have an end without the letters of a site.
+    """
+    n = sum(one.lacks_letters for one in introns.values())
+    if 2 * n > len(introns):
+        raise SeqmtlError(
+            f"{path}: {n:,} of {len(introns):,} introns have an end without the letters of a site; "
+            f"check that it is made for {genome}, and that its coordinates are those of its format"
+        )
+
+
 def _distinct(chains: Iterable[IntronChain]) -> set[tuple[str, int, int, str]]:
     """Return the introns of chains, each once."""
     return {(one.contig, *intron, one.strand) for one in chains for intron in one.introns}
 
 
-def _by_intron(judged: Iterable[JudgedChain]) -> dict[tuple[str, int, int, str], _Intron]:
+def _by_intron(judged: Iterable[JudgedChain]) -> _Introns:
     """Return the introns, each once with its highest probability, by contig and position."""
-    introns: dict[tuple[str, int, int, str], _Intron] = {}
+    introns: _Introns = {}
     for one in judged:
         chain = one.chain
-        for bounds, letters, log_odds, p in zip(
+        for bounds, letters, log_odds, p, alternative in zip(
             chain.introns,
             one.letters,
             one.log_odds.tolist(),
             one.probabilities.tolist(),
+            one.alternatives,
             strict=True,
         ):
             key = (chain.contig, *bounds, chain.strand)
             known = introns.get(key)
             names = [*(known.transcripts if known else []), *filter(None, [chain.transcript])]
             if known is not None and not p > known.probability:
-                p = known.probability
-            introns[key] = _Intron(letters, log_odds, p, chain.reads, names)
+                p, alternative = known.probability, known.alternative
+            introns[key] = _Intron(letters, log_odds, p, alternative, chain.reads, names)
     return introns
 
 
-def _table(introns: dict[tuple[str, int, int, str], _Intron]) -> Iterator[str]:
+def _table(introns: _Introns) -> Iterator[str]:
     """Yield the lines of the table of introns."""
     from seqmtl.io.intron_chains import probability_text
 
@@ -241,6 +288,7 @@ def _table(introns: dict[tuple[str, int, int, str], _Intron]) -> Iterator[str]:
             *(contig, str(start + 1), str(end), strand, one.letters, str(end - start)),
             *(f"{value:.3f}" if value == value else "." for value in one.log_odds),
             probability_text(one.probability),
+            f"{one.alternative[0] + 1}-{one.alternative[1]}" if one.alternative else ".",
             "." if one.reads is None else str(one.reads),
             ",".join(one.transcripts) or ".",
         ]
@@ -266,16 +314,13 @@ def _transcript_table(judged: Iterable[JudgedChain]) -> Iterator[str]:
         yield "\t".join(fields) + "\n"
 
 
-def _counts(path: str, introns: dict[tuple[str, int, int, str], _Intron], n_given: int) -> Document:
+def _counts(path: str, introns: _Introns, n_given: int) -> Document:
     """Log and return how many introns are doubtful."""
     from seqmtl.splicing.judging import DOUBTFUL
 
     p = [one.probability for one in introns.values()]
     n_doubtful = sum(value < DOUBTFUL for value in p)
-    n_letters = sum(
-        one.probability == 0 and any(value != value for value in one.log_odds)
-        for one in introns.values()
-    )
+    n_letters = sum(one.lacks_letters for one in introns.values())
     n_unjudged = sum(value != value for value in p)
     n_judged = len(p) - n_unjudged
     logger.info(
@@ -310,15 +355,17 @@ gets
 
   introns.tsv        each intron once: contig, first and last base (1-based), strand, letters,
                      length, log-odds of both sites alone, probability (the highest among its
-                     transcripts), reads, transcripts
+                     transcripts), a more probable intron in its place, reads, transcripts
   transcripts.tsv    of GFF3, GTF and BED12: introns, doubtful ones, the least probable one
   NAME               FILE again, with the attribute intron_probability: of genes in the row of each
                      transcript, its introns in reading direction; BED and SJ.out.tab have no
                      attributes, and are written with --min-probability
 
-An end without the letters of a site (GT or GC, AG, or those of U12-type introns if the organism has
-them) has probability 0. An intron whose windows are not all on the contig has a dot, and stays in
-the file. BED12 in which all rows have two blocks is one of splice junctions (regtools)."""
+An end without the letters of a site (GT or GC, AG, or those of U12-type introns if the organism
+has them) has probability 0. An intron whose windows are not all on the contig has a dot; it stays
+in the file, and so do rows on contigs that the genome lacks. The worst introns come first by sort
+-k9,9g introns.tsv. If the genome was given to seqmtl annotate, give the model that it has
+written. BED12 in which all rows have two blocks is one of splice junctions (regtools)."""
 
 COMMAND = Command(Introns, "judge the introns of an annotation, of reads or hints", _TEXT)
 

@@ -166,6 +166,19 @@ class Variants(_options.Relatives, _options.Threads):
         exons = ExonScorer(scorer.finder, genome, annotation.transcripts)
         n, n_contigs = len(exons.exons.names), len({*annotation.contigs} & {*genome.names})
         logger.info("%s: %d exons on %d contigs of variants", self.annotation, n, n_contigs)
+        if exons.n_without_letters:
+            logger.log(
+                logging.WARNING if 2 * exons.n_without_letters > exons.n_ends else logging.INFO,
+                "%s: %d of %d ends of exons have not the letters of a splice site in %s: they have "
+                "no effects%s",
+                self.annotation,
+                exons.n_without_letters,
+                exons.n_ends,
+                self.fasta,
+                "; is it the annotation of this assembly?"
+                if 2 * exons.n_without_letters > exons.n_ends
+                else "",
+            )
         if not n_contigs:
             logger.warning(
                 "%s: %s", self.annotation, unknown_contig(annotation.contigs, genome.names)
@@ -292,17 +305,19 @@ probabilities of the models of the sites alone, without introns and exons, and a
 
 With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
 bases in the exon or in the windows of its ends, one item per ALT allele and exon:
-  SeqMTL_exons=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
+  SeqMTL_annotated_exon=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
   TRANSCRIPTS  those with the exon, joined by &
   FIRST-LAST   its first and last base, 1-based
   ACC, DON     log-odds of its acceptor and its donor by the models of the sites alone; . where the
                transcript begins or ends
   EFFECT       the sum of both changes, below 0 if the exon becomes weaker
-An end without its letters (AG; GT, or GC where the model has such donors) has the least log-odds of
-the model, about -10. Of an indel that can be placed on either side of an end, the smaller change
-counts. The exon of a transcript without introns, as in a minigene, counts if AG is before it and GT
-or GC behind. --tsv then has these columns, a line per allele and exon. All alleles have their
-exons, also those below the --threshold."""
+The shipped models see 50 bases of an exon at either end, and 88 of the intron. An end that loses
+its letters (AG; GT, or GC where the model has such donors) has the least log-odds of the model,
+about -10, or 5 less than before. One without them in the reference has a dot. Of an indel that
+can be placed on either side of an end, the smaller change counts. The exon of a transcript
+without introns, as in a minigene, counts if AG is before it and GT or GC behind. --tsv then has
+these columns, a line per allele and exon; gains and losses are in the VCF alone. All alleles have
+their exons, also those below the --threshold."""
 
 
 COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from seqmtl.files.streams import PathLike, numbered_lines
+from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, numbered_lines, source_name
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, is_intron, read_junctions
 from seqmtl.io.transcript_rows import attribute, decode
@@ -16,7 +17,7 @@ from seqmtl.io.tsv import is_row, read_rows
 #: The attribute that a copy of a file gets.
 ATTRIBUTE = "intron_probability"
 
-_GFF_FIELDS, _BED12_FIELDS = 9, 12
+_GFF_FIELDS, _BED6_FIELDS, _BED12_FIELDS = 9, 6, 12
 _N_BLOCKS = 9  # column of the number of blocks
 _TRANSCRIPT = re.compile(rb"(?i)(?:transcript|rna|gene_segment)$")
 _GTF_NAME = re.compile(rb'(?:^|[\s;])transcript_id\s+(?:"([^"]*)"|([^\s";]+))')
@@ -92,6 +93,14 @@ def read_intron_chains(path: PathLike) -> IntronFile:
     InputFormatError
         If it cannot be read.
     """
+    first = next(read_rows(path), None)
+    if first is None or len(first.fields) < _BED6_FIELDS:
+        found = "no row" if first is None else f"{len(first.fields)} columns in line {first.line}"
+        raise InputFormatError(
+            "introns must be GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF), with tabs between "
+            f"the columns, got {found}; check that it is the right file",
+            path=source_name(path),
+        )
     is_of_genes = has_genes(path)
     if is_of_genes or _has_transcripts(path):
         transcripts = read_annotation(path).transcripts
@@ -109,7 +118,6 @@ def read_intron_chains(path: PathLike) -> IntronFile:
         }
         return IntronFile([*chains.values()], "genes" if is_of_genes else "rows")
     junctions = read_junctions(path)
-    row = next(read_rows(path))
     return IntronFile(
         [
             IntronChain(
@@ -117,7 +125,7 @@ def read_intron_chains(path: PathLike) -> IntronFile:
             )
             for own in junctions
         ],
-        "hints" if is_gff(row.fields) else "rows",
+        "hints" if is_gff(first.fields) else "rows",
     )
 
 

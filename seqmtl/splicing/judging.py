@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 from seqmtl.io.genome import ContigPiece
 from seqmtl.io.intron_chains import IntronChain, probability_text
+from seqmtl.io.transcripts import Segment
 from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.finder import PairedFinder
+from seqmtl.splicing.layer import PairLayer
 
 #: An intron of less probability is doubtful.
 DOUBTFUL = 0.1
@@ -30,6 +32,8 @@ DOUBTFUL = 0.1
 _REACH = 100  # bases from an end to its alternatives
 _CLAIM = 6.0  # log weight of an intron where a file has one
 _ODDS = 20.0  # that the ends in a file are right
+_SHORTEST = 20  # bases of an intron
+_RARE = -5.0  # log of how rare lengths below the shortest of the model are, beside it
 _LISTED = 1e-4  # posterior probability that counts as more than 0
 _LOCUS = 200_000  # bases of transcripts that are judged together, at least
 
@@ -42,18 +46,21 @@ class JudgedChain(NamedTuple):
     chain : IntronChain
         The chain; its strand is that of the more probable introns if the file does not say.
     probabilities : ndarray of float64, shape (n,)
-        Of each intron by position; 0 if an end has not the letters of a site, or the intron is too
-        short, NaN if the window of an end is not on the contig.
+        Of each intron by position; 0 if an end has not the letters of a site, NaN if the window of
+        an end is not on the contig.
     log_odds : ndarray of float64, shape (n, 2)
         Of the donor and the acceptor by their models alone; NaN if they are no candidates.
     letters : tuple of str
         The first two and the last two letters in reading direction: ``GT-AG``.
+    alternatives : tuple of (int, int) or None
+        The most probable other intron that overlaps each, if it is more probable than this.
     """
 
     chain: IntronChain
     probabilities: NDArray[np.float64]
     log_odds: NDArray[np.float64]
     letters: tuple[str, ...]
+    alternatives: tuple[Segment | None, ...]
 
     def texts(self) -> list[str]:
         """Return the probabilities as text, in reading direction."""
@@ -157,7 +164,7 @@ def _judge_locus(
         )
         for (_, is_reverse), bounds in zip(tried, places, strict=True)
     ]
-    posterior_of = _posteriors(finder, sites, rows, places)
+    posteriors = _posteriors(finder, sites, rows)
     judged: dict[int, JudgedChain] = {}
     for k, ((number, is_reverse), bounds) in enumerate(zip(tried, places, strict=True)):
         chain = chains[number]._replace(strand="+-"[is_reverse])
@@ -167,51 +174,72 @@ def _judge_locus(
                 for row in bounds.tolist()
             ]
         )
-        p = np.array([posterior_of.get((k, *row), 0.0) for row in bounds.tolist()])
+        p = np.empty(len(bounds))
+        others: list[Segment | None] = []
+        for row, (start, end) in enumerate(bounds.tolist()):
+            p[row], other = posteriors[k].of(start, end)
+            others.append(other and (other[0] + piece.start, other[1] + piece.start))
         p = _ODDS * p / (_ODDS * p + 1 - p)
         at_end = (bounds[:, 0] + piece.start < window) | (
             bounds[:, 1] + piece.start > contig.codes.size - window
         )
         p[at_end & np.isnan(log_odds).any(axis=1)] = np.nan
         letters = tuple(_letters(piece.codes, row, is_reverse) for row in bounds.tolist())
-        result = JudgedChain(chain, p, log_odds, letters)
+        result = JudgedChain(chain, p, log_odds, letters, tuple(others))
         if number not in judged or np.nansum(p) > np.nansum(judged[number].probabilities):
             judged[number] = result
     return [judged[number] for number in range(len(chains))]
 
 
-def _posteriors(
-    finder: PairedFinder,
-    sites: Sites,
-    rows: list[NDArray[np.int64]],
-    places: list[NDArray[np.int64]],
-) -> dict[tuple[int, int, int], float]:
-    """Return the posterior probabilities of introns by chain, start and end, of either class.
+class _Posteriors(NamedTuple):
+    """Introns of a chain by position, shape (n, 2), and their posterior probabilities."""
 
-    `rows` are the candidates of each chain, and `places` the starts and ends of its introns; others
-    may be missing.
-    """
-    layer = finder.layer
-    layer = layer._replace(shift=layer.shift + _CLAIM, coding_shift=layer.coding_shift + _CLAIM)
-    sizes = [own.size for own in rows]
+    introns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def of(self, start: int, end: int) -> tuple[float, Segment | None]:
+        """Return the probability of an intron, and a more probable one that overlaps it."""
+        is_same = (self.introns == (start, end)).all(axis=1)
+        p = min(1.0, float(self.values[is_same].sum()))
+        rivals = np.where(is_same, 0.0, self.values)
+        rivals[(self.introns[:, 0] >= end) | (self.introns[:, 1] <= start)] = 0.0
+        if not rivals.size or rivals.max() <= p:
+            return p, None
+        first, last = self.introns[rivals.argmax()].tolist()
+        return p, (first, last)
+
+
+def _posteriors(
+    finder: PairedFinder, sites: Sites, rows: list[NDArray[np.int64]]
+) -> list[_Posteriors]:
+    """Return the posterior probabilities of the introns of chains with these candidates."""
+    layer = _layer_of_claims(finder.layer)
+    sizes = np.array([own.size for own in rows])
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     chosen = sites.take(np.concatenate(rows))
     content = chosen["content"]
-    firsts = bounds[:-1][np.array(sizes) > 0]
-    origins = np.repeat(content[firsts], [size for size in sizes if size], axis=0)
+    origins = np.repeat(content[bounds[:-1][sizes > 0]], sizes[sizes > 0], axis=0)
     chosen = chosen.adding(content=content - origins)
     posteriors = run_chain(chosen, layer, _LISTED, bounds=bounds)
-    numbers = np.searchsorted(bounds, posteriors.introns[:, 0], side="right") - 1
-    bounds_of = chosen["places"][posteriors.introns]
-    size = int(max(own.max() for own in places)) + 1
-    given = np.concatenate([own[:, 0] + size * k for k, own in enumerate(places)])
-    is_given = np.isin(bounds_of[:, 0] + size * numbers, given)
-    keys = np.column_stack([numbers, bounds_of])[is_given].tolist()
-    values = np.exp(posteriors.intron_values[is_given]).tolist()
-    posterior_of: dict[tuple[int, int, int], float] = {}
-    for key, value in zip(map(tuple, keys), values, strict=True):
-        posterior_of[key] = min(1.0, posterior_of.get(key, 0.0) + value)
-    return posterior_of
+    order = np.argsort(posteriors.introns[:, 0], kind="stable")
+    firsts = posteriors.introns[order, 0]
+    introns = chosen["places"][posteriors.introns[order]]
+    values = np.exp(posteriors.intron_values[order])
+    cuts = np.searchsorted(firsts, bounds[1:-1])
+    parts = zip(np.split(introns, cuts), np.split(values, cuts), strict=True)
+    return [_Posteriors(*part) for part in parts]
+
+
+def _layer_of_claims(layer: PairLayer) -> PairLayer:
+    """Return the layer by which given introns are judged."""
+    n = max(0, layer.shortest - _SHORTEST)
+    shorter = np.full(n, layer.introns[0] + _RARE)
+    return layer._replace(
+        shift=layer.shift + _CLAIM,
+        coding_shift=layer.coding_shift + _CLAIM,
+        shortest=layer.shortest - n,
+        introns=np.concatenate([shorter, layer.introns]),
+    )
 
 
 def _letters(codes: NDArray[np.uint8], bounds: Sequence[int], is_reverse: bool) -> str:

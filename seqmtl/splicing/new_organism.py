@@ -65,7 +65,9 @@ def check_new(
         If no organism or clade has the name; the message lists near matches.
     """
     if is_known(name, model.tasks):
-        raise UsageError(f"organism {name!r} is in the model already; give it another name")
+        raise UsageError(
+            f"organism {name!r} is in the model already; leave --like out, or give another name"
+        )
     other_donors(model, consensus)
     with messages_from(logging.WARNING):
         adapt(model.donor, name, like=like, tree=tree)

@@ -22,6 +22,7 @@ from seqmtl.variant_effects.alleles import Alleles
 from seqmtl.variant_effects.effects import Haplotypes
 
 _LOST = -10.0  # log-odds of an end without its letters, if the layer takes sites of any log-odds
+_LOSS = 5.0  # log-odds that an end at least loses with its letters
 _SITE = 2  # bases
 _LETTERS = ("AGGT", "AGGC")  # before and behind an exon
 
@@ -35,7 +36,8 @@ class ExonEffects(NamedTuple):
         Rows of the alleles, in order, and of the exons.
     log_odds : ndarray of float64, shape (n, 2, 2)
         Of the donor and of the acceptor (second axis), in the reference and in the alternative;
-        NaN where a transcript begins or ends.
+        NaN where a transcript begins or ends, and where the reference has not the letters of a
+        site.
     """
 
     alleles: NDArray[np.int64]
@@ -44,8 +46,10 @@ class ExonEffects(NamedTuple):
 
     @property
     def changes(self) -> NDArray[np.float64]:
-        """Effect on each exon: the sum of the changes of its ends, shape (n,)."""
-        sums: NDArray[np.float64] = np.nansum(np.diff(self.log_odds)[..., 0], axis=1)
+        """Effect on each exon: the sum of the changes of its ends, shape (n,); NaN without any."""
+        changes = np.diff(self.log_odds)[..., 0]
+        sums: NDArray[np.float64] = np.nansum(changes, axis=1)
+        sums[np.isnan(changes).all(axis=1)] = np.nan
         return sums
 
     def by_allele(self, n: int) -> list[ExonEffects]:
@@ -144,8 +148,9 @@ class ExonScorer:
     donor, plus that of its acceptor, by the site models alone: partners do not count, and neither
     do models of U12-type introns.
 
-    An end has at least the least log-odds that the layer of the organism takes (-10 if it takes
-    all), and has these if its letters are lost, or if it is on deleted bases. Donors with other
+    An end that loses its letters, or is on deleted bases, has the least log-odds that the layer of
+    the organism takes (-10 if it takes all), or 5 less than before if these are less. An end that
+    has not the letters of a site in the reference is none, and has no log-odds. Donors with other
     letters that the layer knows, such as GC, lose what they do there. Bases that an insertion or
     deletion shifts are followed on both sides of it; if it can be placed on either side of an end,
     the smaller change of this end counts.
@@ -163,6 +168,8 @@ class ExonScorer:
     ----------
     exons : AnnotatedExons
         The exons.
+    n_ends, n_without_letters : int
+        Ends of exons at introns, and those that have not the letters of a site.
 
     Raises
     ------
@@ -189,6 +196,30 @@ class ExonScorer:
         self._order = np.argsort(lows, kind="stable")
         self._lows, self._highs = lows[self._order], highs[self._order]
         self._furthest = np.maximum.accumulate(self._highs)
+        self.n_ends = self.n_without_letters = 0
+        for k in range(len(ENDS)):
+            rows = np.flatnonzero(exons.has_ends[:, k])
+            has_letters = self._has_letters(
+                k, genome.codes, self._places[rows, k], exons.is_reverse[rows]
+            )
+            self.n_ends += rows.size
+            self.n_without_letters += int(rows.size - has_letters.sum())
+
+    def _has_letters(
+        self,
+        k: int,
+        codes: NDArray[np.uint8],
+        ends: NDArray[np.int64],
+        is_reverse: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        """Return which ends of exons have the letters of donors (0) or acceptors (1)."""
+        finder = self._ends[k].finder
+        if finder.consensus is None:
+            return np.ones(ends.size, dtype=np.bool_)
+        n_bases = finder.scanner.site_length
+        site = Site(0, n_bases, ",".join(finder.consensus))
+        starts = np.clip(_site_starts(k, ends, is_reverse, n_bases), 0, codes.size - n_bases)
+        return site.consensus_at(codes, starts, is_reverse) >= 0
 
     def _window_starts(
         self, k: int, ends: NDArray[np.int64], is_reverse: NDArray[np.bool_]
@@ -222,8 +253,10 @@ class ExonScorer:
             )
             cuts = np.cumsum([part.size for part in scored])
             reference = values[: cuts[0]]
-            left, right = np.full((2, here.size), self._least[k])
+            lost = np.minimum(self._least[k], reference - _LOSS)
+            left, right = lost.copy(), lost.copy()
             left[is_left], right[is_right] = values[cuts[0] : cuts[1]], values[cuts[1] :]
+            left, right = (np.where(np.isnan(own), lost, own) for own in (left, right))
             is_nearer = np.abs(right - reference) < np.abs(left - reference)
             is_moved = is_right & (is_nearer | ~is_left)
             log_odds[here, k] = np.column_stack([reference, np.where(is_moved, right, left)])
@@ -247,7 +280,10 @@ class ExonScorer:
         is_reverse: NDArray[np.bool_],
         haplotypes: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Return the log-odds of donors (0) or acceptors (1) in a haplotype of an allele each."""
+        """Return the log-odds of donors (0) or acceptors (1) in a haplotype of an allele each.
+
+        NaN without the letters of a site.
+        """
         finder = self._ends[k].finder
         flank, n_bases = finder.length, finder.scanner.site_length
         around = np.column_stack([ends, np.zeros((ends.size, 2), dtype=np.int64)])
@@ -262,10 +298,8 @@ class ExonScorer:
             ).scores
         starts = _site_starts(k, places, is_reverse, n_bases)
         sites = self._ends[k].scored(Sites(starts, is_reverse, {"scores": scores}), codes)
-        log_odds = np.maximum(with_letters(sites, self._layer), self._least[k])
-        if finder.consensus is not None:
-            site = Site(0, n_bases, ",".join(finder.consensus))
-            log_odds[site.consensus_at(codes, starts, is_reverse) < 0] = self._least[k]
+        log_odds = with_letters(sites, self._layer)
+        log_odds[~self._has_letters(k, codes, places, is_reverse)] = np.nan
         return log_odds
 
 

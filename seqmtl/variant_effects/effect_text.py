@@ -243,7 +243,7 @@ class ExonText(EffectText):
     )
 
     def __init__(self, organism: str, exons: AnnotatedExons) -> None:
-        super().__init__("exons", organism)
+        super().__init__("annotated_exon", organism)
         self._exons = exons
 
     def header_lines(self) -> list[bytes]:

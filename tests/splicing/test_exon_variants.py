@@ -49,15 +49,15 @@ def _score(parts, transcripts, variants, folder):
 
 def log_odds(model, organism, signal, letters, boundary):
     """Return the log-odds of an end of an exon on the plus strand, from a window cut by hand."""
-    own, least = model.site_models[signal], model.layer_of(organism).least[signal == "acceptor"]
+    own = model.site_models[signal]
     start = boundary - 2 * (signal == "acceptor")
     if start < 0 or letters[start : start + 2] != {"donor": "GT", "acceptor": "AG"}[signal]:
-        return least
+        return np.nan
     pad = "N" * own.length
     first = start - own.site.offset + own.length
     window = (pad + letters + pad)[first : first + own.length]
     score = own.decision_function(Windows.from_strings([window]), organism)
-    return max(least, own.log_odds_of(organism)(score)[0])
+    return own.log_odds_of(organism)(score)[0]
 
 
 def by_hand(model, signal, boundary, is_reverse, before, after):
@@ -77,8 +77,9 @@ def by_hand(model, signal, boundary, is_reverse, before, after):
             found.append(score(after, boundary))
         if shift and boundary >= cut + max(0, -shift):
             found.append(score(after, boundary + shift))
-    lost = [model.layer_of("a").least[signal == "acceptor"]]
-    return reference, min(found or lost, key=lambda value: abs(value - reference))
+    lost = min(model.layer_of("a").least[signal == "acceptor"], reference - 5)
+    found = [lost if value != value else value for value in found or [lost]]
+    return reference, min(found, key=lambda value: abs(value - reference))
 
 
 def _variants(letters, exons, rng):
@@ -118,7 +119,7 @@ def test_ends_are_scored_as_windows_cut_by_hand(parts, is_reverse, tmp_path):
                 continue
             expected = by_hand(model, signal, boundary, is_reverse, letters, after)
             assert_allclose(values[k], expected, atol=2e-5, err_msg=f"{variants[allele]}, {signal}")
-            n_lost += expected[1] == model.layer_of("a").least[k]
+            n_lost += expected[1] <= model.layer_of("a").least[k]
     assert len(effects.alleles) > 200
     assert n_lost > 20
     changes = np.nansum(effects.log_odds[:, :, 1] - effects.log_odds[:, :, 0], axis=1)
@@ -262,11 +263,11 @@ def test_the_vcf_and_the_table_have_the_exons_of_every_allele(case, parts, seqmt
     assert any("|TRANSCRIPTS|FIRST-LAST|STRAND|" in line for line in lines)
     records = [line.split("\t") for line in lines if not line.startswith("#")]
     assert records[2][7] == "."
-    assert "SeqMTL_exons_skipped=symbolic" in records[1][7]
+    assert "SeqMTL_annotated_exon_skipped=symbolic" in records[1][7]
     items = [
         item.split("|")
         for record in records[:2]
-        for item in record[7].split("SeqMTL_exons=")[1].split(";")[0].split(",")
+        for item in record[7].split("SeqMTL_annotated_exon=")[1].split(";")[0].split(",")
     ]
     assert len(items) == len(table) == len(effects.alleles) >= 2
     for item, row, exon, values in zip(items, table, *effects[1:], strict=True):
@@ -356,7 +357,7 @@ def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, s
     found = {}
     for options in ("--like dog", "--organism f_catus"):
         told = seqmtl(f"{command} {options}").err
-        assert ("nearest trained relative f_catus (diverged" in told) == ("dog" in options)
+        assert ("from f_catus, the nearest" in told) == ("dog" in options)
         found[options] = [row for row in _table(tmp_path) if int(row["first"]) == start + 1]
         (organism,) = {row["organism"] for row in found[options]}
         assert organism in options
@@ -373,7 +374,7 @@ def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, s
         assert float(acceptor["acceptor_alt"]) == pytest.approx(least[1], abs=1e-3)
         assert float(lost["donor_ref"]) > 0
     told = seqmtl(f"{command} --like dog --organism f_catus", 2).err
-    assert "organism 'f_catus' is in the model already, which was trained on" in told
+    assert "organism 'f_catus' is in the model already; leave --like out" in told
 
 
 @pytest.mark.parametrize("is_reverse", [False, True])

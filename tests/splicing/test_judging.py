@@ -108,6 +108,34 @@ def test_displaced_introns_are_doubtful(finder, contig, chains):
     assert np.median(displaced) < 0.1
 
 
+def test_a_doubtful_intron_has_an_alternative(finder, contig, chains):
+    text, moved = contig.codes.tobytes(), {}
+    for own in chains:
+        if own.strand == "+":
+            (start, end), *rest = own.introns
+            place = text.index(bytes(encode("GT")), start + 1)
+            if place - start < 100 and place < end - 2:
+                moved[place, end] = (own._replace(introns=((place, end), *rest)), (start, end))
+    assert len(moved) > 5
+    judged = judge_introns(finder, contig, [one for one, _ in moved.values()])
+    found = {one.chain.introns[0]: (one.probabilities[0], one.alternatives[0]) for one in judged}
+    agree = [found[key][1] == intron for key, (_, intron) in moved.items() if found[key][0] < 0.1]
+    assert len(agree) > 5
+    assert np.mean(agree) > 0.8
+
+
+def test_introns_shorter_than_those_of_the_model(case, contig):
+    finder = seqmtl.load(case / "splice").predictor("a").finder()
+    first, length = finder.layer.shortest, 60
+    assert first > length
+    letters = list(np.random.default_rng(1).choice(list("ACT"), 400))
+    letters[150:152], letters[208:210] = "GT", "AG"
+    short = ContigPiece("x", 0, encode("".join(letters)))
+    finder.layer = finder.layer._replace(shift=5.0, coding_shift=5.0, least=(-99, -99))
+    (judged,) = judge_introns(finder, short, [IntronChain("x", "+", ((150, 210),))])
+    assert 0 < judged.probabilities[0] <= 1
+
+
 def test_a_chain_is_judged_alone(finder, contig, chains):
     together = [*judge_introns(finder, contig, chains)]
     for one in together[::5]:
@@ -225,7 +253,7 @@ def test_rows_of_introns_are_filtered(case, contig, chains, finder, tmp_path, se
         (tmp_path / name).write_text(content)
     _judge(seqmtl, case, tmp_path / name, "--min-probability 0.1", tmp_path / "out")
     _, *table = rows_of(tmp_path / "out/introns.tsv")
-    reads_of = {(int(row[1]) - 1, int(row[2]), row[3]): row[9] for row in table}
+    reads_of = {(int(row[1]) - 1, int(row[2]), row[3]): row[10] for row in table}
     p_of = {(int(row[1]) - 1, int(row[2]), row[3]): row[8] for row in table}
     assert [reads_of[key] for key in true] == [str(k + 1) for k in range(len(true))]
     raw = (tmp_path / "out" / name).read_bytes()
@@ -261,4 +289,14 @@ def test_what_cannot_be_judged(case, tmp_path, seqmtl):
     (tmp_path / "x.bed").write_text("chr1\t10\t90\tj\t5\t+\nchr1\t20\t99999999\tj\t7\t+\n")
     message = refused(f"introns {case}/splice {genome} {tmp_path}/x.bed --organism a {end}", 1)
     assert "right genome" in message
-    assert not (tmp_path / "out/introns.tsv").exists()
+    genes = annotation.read_text().splitlines()
+    shifted = [line.split("\t") for line in genes if "\t" in line]
+    for row in shifted:
+        row[3] = str(int(row[3]) + 1)
+    (tmp_path / "x.gff3").write_text("".join("\t".join(row) + "\n" for row in shifted))
+    message = refused(f"introns {case}/splice {genome} {tmp_path}/x.gff3 --organism a {end}", 1)
+    assert "without the letters of a site" in message
+    (tmp_path / "x.gff3").write_text("")
+    message = refused(f"introns {case}/splice {genome} {tmp_path}/x.gff3 --organism a {end}", 1)
+    assert "introns must be GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF)" in message
+    assert not (tmp_path / "out").exists()
