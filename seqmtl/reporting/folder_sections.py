@@ -65,7 +65,13 @@ def introns(contents: FolderContents) -> Values:
     )
     if not genomes and not rounds:
         return {}
-    return {"genomes": genomes, "rounds": [_rounds(*each) for each in rounds.items()]}
+    annotated = [
+        {"name": summary["organism"], "genome": os.path.basename(summary["genome"])}
+        for summary in contents.scans.values()
+        if summary["command"] == "annotate"
+    ]
+    rounds_of = [_rounds(*each) for each in rounds.items()]
+    return {"genomes": genomes, "rounds": rounds_of, "annotated": annotated}
 
 
 def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
@@ -240,7 +246,7 @@ def about(contents: FolderContents, command: str) -> Values:
     versions = [f"seqmtl {__version__}", f"Python {platform.python_version()}"]
     return {
         "command": command,
-        "folder": os.path.abspath(contents.path),
+        "folder": os.path.basename(os.path.abspath(contents.path)),
         "datasets": [each for each in datasets if each[1]],
         "versions": [*versions, *(f"{name} {version(name)}" for name in _PACKAGES)],
         "skipped": contents.skipped,

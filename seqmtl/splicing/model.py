@@ -420,7 +420,9 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
         for p, (n, false) in ((0.5, calls["p50"]), (0.9, calls["p90"]))
     ]
     where = f"in {facts['bases']:,} bases of the genome"
-    return [f"expected {where}: {calls['expected']:,.0f} introns, {', '.join(counts)}"]
+    per_mb = 1e6 * calls["expected"] / max(1, facts["bases"])
+    number = f"{calls['expected']:,.0f} introns ({per_mb:,.0f} per Mb)"
+    return [f"expected {where}: {number}, {', '.join(counts)}"]
 
 
 def _range(shares: Sequence[float]) -> str:

@@ -43,7 +43,8 @@ def test_a_scan_places_an_organism_by_its_genome(scan):
     pattern = r"c: --like auto: the mean of all; relatives used: [ab] 0\.\d\d, [ab] 0\.\d\d\n"
     assert re.search(pattern, messages)
     assert re.search(
-        r"expected in 2\d\d,\d{3} bases of the genome: \d+ introns, \d+ called at", messages
+        r"expected in 2\d\d,\d{3} bases of the genome: \d+ introns \(\d+ per Mb\), \d+ called at",
+        messages,
     )
     assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
     in_tree = scan("--like c --tree '((a:1,b:1):1,c:2);'")[0]
@@ -160,7 +161,11 @@ def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
     assert "by models trained on the predictions of the round before" in page
-    assert re.search(r"expected in [\d,]+ bases of the genome: [\d,]+ introns, ", page)
+    assert re.search(
+        r"expected in [\d,]+ bases of the genome: [\d,]+ introns \([\d,]+ per Mb\), ", page
+    )
+    assert "seqmtl introns model.seqmtl c.fa annotation.gff3 --organism c -o judged" in page
+    assert f"Results in {out.name}." in page
     assert "precision" not in summary
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
     for warning in summary["warnings"]:
