@@ -43,7 +43,7 @@ def test_a_scan_places_an_organism_by_its_genome(scan):
     pattern = r"c: --like auto: the mean of all; relatives used: [ab] 0\.\d\d, [ab] 0\.\d\d\n"
     assert re.search(pattern, messages)
     assert re.search(
-        r"expected in 2\d\d,\d{3} bases of the genome: \d+ introns \(\d+ per Mb\), \d+ called at",
+        r"expected in 2\d\d,\d{3} bases of the genome: \d+ introns \([\d,]+ per Mb\), \d+ called ",
         messages,
     )
     assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
