@@ -163,12 +163,15 @@ def usage_message(
     """Return the message if an option is at fault, None if it is about data."""
     if not isinstance(error, SeqmtlError):
         return None
+    options = [*options]
+    has_like = any(each.name == "like" for each in options) and "like" not in values
     for each in options:
         name = as_typed(each.names, arguments)
         is_given = each.name in values
         names = error.names if is_given and isinstance(error, UnknownTaskError) else ()
         if _names_in(values.get(each.name), names):
-            return f"{name}: {error.args[0]}"
+            hint = " (a new organism needs --like)" * has_like
+            return f"{name}: {error.args[0]}{hint * (each.name == 'organism')}"
         if each.name == error.option and (is_given or isinstance(error, UsageError)):
             is_of_file = isinstance(error, InputFormatError) and error.path is not None
             location = f"{error.path}: " if is_of_file else ""

@@ -305,7 +305,8 @@ probabilities of the models of the sites alone, without introns and exons, and a
 
 With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
 bases in the exon or in the windows of its ends, one item per ALT allele and exon:
-  SeqMTL_annotated_exon=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
+  SeqMTL_annotated_exon=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|
+      ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
   TRANSCRIPTS  those with the exon, joined by &
   FIRST-LAST   its first and last base, 1-based
   ACC, DON     log-odds of its acceptor and its donor by the models of the sites alone; . where the
