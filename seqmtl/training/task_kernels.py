@@ -53,6 +53,8 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         task_kernel = _read_kernel(task_kernel)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
+    if task_kernel.names[: len(names)] == names:
+        return task_kernel
     positions = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
     without_data = [name for i, name in enumerate(task_kernel.names) if i not in set(positions)]
     return task_kernel.restrict([*names, *without_data])

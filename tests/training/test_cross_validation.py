@@ -19,7 +19,7 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation
-from seqmtl.training.cross_validation import CrossValidation, draw_folds
+from seqmtl.training.cross_validation import CrossValidation, draw_folds, view_grams
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import problem_of
 from seqmtl.training.task_kernels import kernel_for_solver
@@ -219,3 +219,22 @@ def test_learnt_weights_are_those_of_the_solver(monkeypatch, loss, n_views):
     terms = 0.7 * FORMULAS[loss].conjugate(found.alpha / 0.7, 0.0)
     dual = -terms.sum() - 0.5 * found.alpha @ H @ found.alpha
     assert dual == pytest.approx(expected.dual, rel=1e-3)
+
+
+def test_maps_share_the_kernel_matrices_of_their_views():
+    examples = _examples(30)
+    several = [Numeric(), JointFeatures([Numeric(), Half()])]
+    grams = view_grams(several, examples.data)
+    assert [*grams] == ["Numeric()", "Half()"]
+    assert_allclose(np.tril(examples.data @ examples.data.T), grams["Numeric()"], rtol=1e-5)
+    for features in several:
+        found = CrossValidation(examples, features, Settings(), grams=grams).fit(K, 1.0)
+        expected = CrossValidation(examples, features, Settings()).fit(K, 1.0)
+        assert_array_equal(found.log_likelihoods, expected.log_likelihoods)
+
+
+class Half(Numeric):
+    """The first half of the columns."""
+
+    def bind(self, data):
+        return super().bind(data[:, : data.shape[1] // 2])
