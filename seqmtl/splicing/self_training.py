@@ -51,7 +51,12 @@ from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import warnings_for
-from seqmtl.splicing.estimates import ALL, Estimates, estimates_of_relatives, logit
+from seqmtl.splicing.estimates import (
+    Estimates,
+    estimates_of_relatives,
+    logit,
+    with_numbers_of_genomes,
+)
 from seqmtl.splicing.genome_sample import (
     FOLDS,
     Ends,
@@ -59,7 +64,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ENDS, DonorLetters, U12Introns
+from seqmtl.splicing.layer import ALL, ENDS, DonorLetters, U12Introns
 from seqmtl.splicing.lengths import LengthTable, mixed_table
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -475,6 +480,7 @@ class SelfTraining:
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
             whole=(donor.whole, acceptor.whole),
             assumed=(donor.assumed, acceptor.assumed),
+            relatives=with_numbers_of_genomes(self.model, self.state.relatives),
             lengths=self._lengths(self.posteriors),
             n_introns=self._called_lengths().size + n_known,
             least=ALL,
