@@ -155,14 +155,10 @@ def layer_of_relatives(model: PairedModel, weights: NDArray[np.float64]) -> Pair
     exons = sum(
         (a * layer.exons for a, layer in zip(has_exons, layers, strict=True) if a), np.zeros(1)
     ) / (has_exons.sum() or 1.0)
+    R = similarity(model.donor.kernel.matrix[: len(layers), : len(layers)])
     others = np.array([not layer.n_sites for layer in layers])
-    if others.any():
-        T = len(layers)
-        R = similarity(model.donor.kernel.matrix[:T, :T])
-        weights_of_numbers = np.bincount(np.where(others, R, -np.inf).argmax(axis=1), weights, T)
-    else:
-        weights_of_numbers = weights
-    return _with_numbers(layers[0], layers, weights_of_numbers)._replace(
+    alike = np.where(others, R, -np.inf).argmax(axis=1) if others.any() else np.arange(len(layers))
+    return _with_numbers(layers[0], layers, weights @ np.eye(len(layers))[alike])._replace(
         coding=np.tensordot(weights, [layer.coding for layer in layers], 1).astype(np.float32),
         exons=exons if has_exons.any() else np.zeros(0),
         n_sites=0,
@@ -193,14 +189,21 @@ def _with_numbers(
     layer: PairLayer, layers: Sequence[PairLayer], weights: NDArray[np.float64]
 ) -> PairLayer:
     """Return a layer with the mean numbers of others; start and stop codons have no models."""
-    names = ("shift", "coding_shift", "switch", "coding_scale", "exon_shift")
+
+    def mean(name: str) -> float:
+        return float(weights @ [getattr(one, name) for one in layers])
+
     return layer._replace(
         scale=float(np.exp(weights @ np.log([one.scale for one in layers]))),
+        shift=mean("shift"),
+        coding_shift=mean("coding_shift"),
+        switch=mean("switch"),
+        coding_scale=mean("coding_scale"),
+        exon_shift=mean("exon_shift"),
         edges=tuple(
             Edge(kind, 0.0, float(weights @ [_shift_of(one, kind) for one in layers]), -1e9)
             for kind in EDGES
         ),
-        **{name: float(weights @ [getattr(one, name) for one in layers]) for name in names},
     )
 
 

@@ -16,7 +16,8 @@ probabilities become overconfident.) Each fold of the genome is scored by the mo
 adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
 an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
 or less by chance. Coding content is learnt from the exons and introns between the sites called, and
-drawn to that of the relatives.
+drawn to that of the relatives. The numbers of the layer are those of genomes then, to which models
+of their own sites were fitted (:func:`seqmtl.splicing.estimates.with_numbers_of_genomes`).
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
 introns are false. Rounds end when the expected number of likely introns, less those there, ceases
