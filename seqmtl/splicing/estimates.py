@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.adaptation.relatives import extend
+from seqmtl.adaptation.relatives import extend, similarity
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.genome_sample import FOLDS
-from seqmtl.splicing.layer import EDGES, DonorLetters, Edge, PairLayer, U12Introns
+from seqmtl.splicing.layer import ALL, EDGES, DonorLetters, Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
-
-#: Least log-odds if parses may take all candidates.
-ALL = -1e9, -1e9
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,9 @@ def layer_of_relatives(model: PairedModel, weights: NDArray[np.float64]) -> Pair
     """Return the mean layer of the relatives of an organism, for log-likelihood ratios of sites.
 
     These are log-odds less the logit of the share of true sites that they assume. Start and stop
-    codons have no models, and exons of no organism no lengths that it lacks.
+    codons have no models, and exons of no organism no lengths that it lacks. Site models of
+    relatives are not those that numbers of a genome were fitted with, so a relative with such
+    numbers has those of the organism most like it that has others, if any has.
 
     Parameters
     ----------
@@ -151,34 +150,60 @@ def layer_of_relatives(model: PairedModel, weights: NDArray[np.float64]) -> Pair
     weights : ndarray of float64, shape (T,)
         How much each counts, with sum 1.
     """
-    tasks, ends = model.donor.tasks, (model.donor, model.acceptor)
-    layers = [
-        model.layer[task].assuming(-sum(logit(end.prevalence(task)) for end in ends))
-        for task in tasks
-    ]
-
-    def mean(name: str) -> float:
-        return float(weights @ [getattr(layer, name) for layer in layers])
-
+    layers = _likelihood_layers(model)
     has_exons = weights * [layer.exons.size > 0 for layer in layers]
     exons = sum(
         (a * layer.exons for a, layer in zip(has_exons, layers, strict=True) if a), np.zeros(1)
     ) / (has_exons.sum() or 1.0)
-    edges = [
-        Edge(kind, 0.0, float(weights @ [_shift_of(layer, kind) for layer in layers]), -1e9)
-        for kind in EDGES
+    R = similarity(model.donor.kernel.matrix[: len(layers), : len(layers)])
+    others = np.array([not layer.n_sites for layer in layers])
+    alike = np.where(others, R, -np.inf).argmax(axis=1) if others.any() else np.arange(len(layers))
+    return _with_numbers(layers[0], layers, weights @ np.eye(len(layers))[alike])._replace(
+        coding=np.tensordot(weights, [layer.coding for layer in layers], 1).astype(np.float32),
+        exons=exons if has_exons.any() else np.zeros(0),
+        n_sites=0,
+    )
+
+
+def with_numbers_of_genomes(model: PairedModel, layer: PairLayer) -> PairLayer:
+    """Return the layer of relatives with the mean numbers of those fitted to genomes, if any are.
+
+    They are for site models of an organism of its own.
+    """
+    fitted = np.array([float(of.n_sites > 0) for of in model.layer.values()])
+    if not fitted.any():
+        return layer
+    return _with_numbers(layer, _likelihood_layers(model), fitted / fitted.sum())
+
+
+def _likelihood_layers(model: PairedModel) -> list[PairLayer]:
+    """Return the layers of all organisms, for log-likelihood ratios of sites."""
+    ends = model.donor, model.acceptor
+    return [
+        model.layer[task].assuming(-sum(logit(end.prevalence(task)) for end in ends))
+        for task in model.donor.tasks
     ]
-    return layers[0]._replace(
-        scale=float(np.exp(weights @ np.log([layer.scale for layer in layers]))),
+
+
+def _with_numbers(
+    layer: PairLayer, layers: Sequence[PairLayer], weights: NDArray[np.float64]
+) -> PairLayer:
+    """Return a layer with the mean numbers of others; start and stop codons have no models."""
+
+    def mean(name: str) -> float:
+        return float(weights @ [getattr(one, name) for one in layers])
+
+    return layer._replace(
+        scale=float(np.exp(weights @ np.log([one.scale for one in layers]))),
         shift=mean("shift"),
         coding_shift=mean("coding_shift"),
         switch=mean("switch"),
         coding_scale=mean("coding_scale"),
         exon_shift=mean("exon_shift"),
-        coding=np.tensordot(weights, [layer.coding for layer in layers], 1).astype(np.float32),
-        exons=exons if has_exons.any() else np.zeros(0),
-        edges=tuple(edges),
-        n_sites=0,
+        edges=tuple(
+            Edge(kind, 0.0, float(weights @ [_shift_of(one, kind) for one in layers]), -1e9)
+            for kind in EDGES
+        ),
     )
 
 

@@ -13,6 +13,8 @@ from seqmtl._schema import choice, items, number
 #: The two ends of introns, and the codons with which coding sequence begins and ends.
 ENDS = ("donor", "acceptor")
 EDGES = ("start", "stop")
+#: Least log-odds of a donor and of an acceptor if parses may take all candidates.
+ALL = -1e9, -1e9
 _SPAN = 0.995  # share of introns
 #: Size of a scale, and of the logarithm of a weight, whose products are finite.
 MAX_WEIGHT = 150.0
@@ -110,8 +112,8 @@ class PairLayer(NamedTuple):
         (A, C, G, T = 0 to 3, the first base most significant), at the three positions of a codon;
         see :mod:`seqmtl.splicing.coding`.
     n_introns, n_coding, n_sites : int
-        Annotated introns behind the lengths, coding bases behind the content, and true sites behind
-        the other values.
+        Annotated introns behind the lengths, coding bases behind the content, and true sites of the
+        organism behind the other values.
     ceiling : float
         Highest probability claimed: posteriors are multiplied by it.
     tails : ndarray of float64, shape (m, 2)
@@ -146,7 +148,7 @@ class PairLayer(NamedTuple):
     n_sites: int = 0
     ceiling: float = 1.0
     tails: NDArray[np.float64] = np.zeros((0, 2))
-    least: tuple[float, float] = (-1e9, -1e9)
+    least: tuple[float, float] = ALL
     exons: NDArray[np.float64] = np.zeros(0)
     exon_shift: float = 0.0
     edges: tuple[Edge, ...] = ()

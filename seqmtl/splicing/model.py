@@ -23,6 +23,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
 from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import (
+    ALL,
     EDGES,
     ENDS,
     MAX_WEIGHT,
@@ -211,8 +212,7 @@ class PairedModel(Model):
 
     def has_genome(self, organism: str) -> bool:
         """Return whether a genome of an organism was seen, besides windows of its sites."""
-        is_adapted = organism in self.training.get("unlabelled", {})
-        return is_adapted or self.layer_of(organism).n_sites > 0
+        return self.layer_of(organism).least != ALL  # which its candidates tell
 
     def signals_of(self, organism: str) -> list[str]:
         """Return the signals of an organism that have models: donor, acceptor, and edges."""

@@ -16,7 +16,8 @@ probabilities become overconfident.) Each fold of the genome is scored by the mo
 adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
 an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
 or less by chance. Coding content is learnt from the exons and introns between the sites called, and
-drawn to that of the relatives.
+drawn to that of the relatives. The numbers of the layer are those of genomes then, to which models
+of their own sites were fitted (:func:`seqmtl.splicing.estimates.with_numbers_of_genomes`).
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
 introns are false. Rounds end when the expected number of likely introns, less those there, ceases
@@ -51,7 +52,12 @@ from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import warnings_for
-from seqmtl.splicing.estimates import ALL, Estimates, estimates_of_relatives, logit
+from seqmtl.splicing.estimates import (
+    Estimates,
+    estimates_of_relatives,
+    logit,
+    with_numbers_of_genomes,
+)
 from seqmtl.splicing.genome_sample import (
     FOLDS,
     Ends,
@@ -59,7 +65,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ENDS, DonorLetters, U12Introns
+from seqmtl.splicing.layer import ALL, ENDS, DonorLetters, U12Introns
 from seqmtl.splicing.lengths import LengthTable, mixed_table
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -475,6 +481,7 @@ class SelfTraining:
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
             whole=(donor.whole, acceptor.whole),
             assumed=(donor.assumed, acceptor.assumed),
+            relatives=with_numbers_of_genomes(self.model, self.state.relatives),
             lengths=self._lengths(self.posteriors),
             n_introns=self._called_lengths().size + n_known,
             least=ALL,

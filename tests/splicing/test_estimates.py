@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.coding import CODING_SHAPE, Content
-from seqmtl.splicing.estimates import Estimates, layer_of_relatives
+from seqmtl.splicing.estimates import Estimates, layer_of_relatives, with_numbers_of_genomes
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.layer import Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
@@ -25,7 +25,11 @@ EDGES = {
 }
 
 
-def _model():
+#: Similarity of a, b and c: a is more like c; the scales of the tasks do not count.
+KERNEL = np.outer([1.0, 3.0, 2.0], [1.0, 3.0, 2.0]) * [[1, 0.1, 0.3], [0.1, 1, 0.2], [0.3, 0.2, 1]]
+
+
+def _model(n_sites=(100, 100, 100)):
     """Three organisms: c has no exons and no edges, a model of stop codons is of a alone."""
     rng, layers = np.random.default_rng(0), {}
     for k, (name, values) in enumerate(VALUES.items()):
@@ -34,13 +38,17 @@ def _model():
             shortest=30 + k,
             introns=np.log(np.full(5, 0.2)),
             coding=rng.normal(size=CODING_SHAPE).astype(np.float32),
-            n_sites=100,
+            n_sites=n_sites[k],
             exons=np.zeros(0) if name == "c" else rng.dirichlet(np.ones(600)),
             exon_shift=float(k),
             edges=EDGES[name],
         )
     donor, acceptor = (
-        SimpleNamespace(tasks=tuple(VALUES), prevalence=lambda name, k=k: PREVALENCES[name][k])
+        SimpleNamespace(
+            tasks=tuple(VALUES),
+            prevalence=lambda name, k=k: PREVALENCES[name][k],
+            kernel=SimpleNamespace(matrix=KERNEL),
+        )
         for k in range(2)
     )
     return SimpleNamespace(donor=donor, acceptor=acceptor, layer=layers)
@@ -90,6 +98,38 @@ def test_one_relative_alone_is_the_layer(k):
     again = layer.assuming(logits)
     assert again.shift == pytest.approx(own.shift)
     assert again.coding_shift == pytest.approx(own.coding_shift)
+
+
+def _numbers(layer):
+    return [*layer[:5], layer.exon_shift, *(edge.shift for edge in layer.edges)]
+
+
+def test_relatives_with_numbers_of_their_genome_have_those_of_the_organism_most_like_them():
+    weights = np.array([0.5, 0.3, 0.2])
+    all_fitted = layer_of_relatives(_model(), weights)
+    for n_sites, numbers in (
+        ((100, 0, 0), [0.0, 0.3, 0.7]),  # c for a
+        ((100, 100, 0), [0.0, 0.0, 1.0]),
+        ((0, 0, 100), [0.7, 0.3, 0.0]),  # a for c
+        ((0, 0, 0), weights),
+    ):
+        layer = layer_of_relatives(_model(n_sites), weights)
+        expected = layer_of_relatives(_model(), np.array(numbers))
+        assert_allclose(_numbers(layer), _numbers(expected))
+        assert_array_equal(layer.coding, all_fitted.coding)  # all else is the relatives' own
+        assert_array_equal(layer.exons, all_fitted.exons)
+
+
+def test_numbers_of_genomes_are_the_mean_of_those_fitted_to_one():
+    model = _model((100, 0, 1))
+    relatives = layer_of_relatives(model, np.array([0.0, 1.0, 0.0]))
+    layer = with_numbers_of_genomes(model, relatives)
+    expected = layer_of_relatives(_model(), np.array([0.5, 0.0, 0.5]))
+    assert_allclose(_numbers(layer), _numbers(expected))
+    assert not np.allclose(_numbers(layer), _numbers(relatives), atol=0.5)
+    assert_array_equal(layer.coding, relatives.coding)
+    assert_array_equal(layer.exons, relatives.exons)
+    assert with_numbers_of_genomes(_model((0, 0, 0)), relatives) is relatives
 
 
 def _sites(rng, n):

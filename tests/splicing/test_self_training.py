@@ -157,6 +157,20 @@ def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
     assert not np.allclose(own.state.content.table, given, atol=0.1)
 
 
+def test_a_round_takes_the_numbers_of_genomes_in_place_of_those_of_relatives(new):
+    model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
+    first, *others = model.tasks
+    for name in others:  # all relatives have the numbers of these
+        model.layer[name] = model.layer[first]._replace(n_sites=0, switch=-12.0)
+    own = SelfTraining(
+        model, "c", sample_genome(path, PADDING), options=SelfTrainingOptions(max_rounds=1)
+    )
+    assert own.paired().layer_of("c").switch == pytest.approx(-12.0)
+    own.train(lambda one: None)
+    assert len(own.rounds) == 2
+    assert own.paired().layer_of("c").switch == pytest.approx(model.layer[first].switch)
+
+
 def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
     model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
     sample, options = sample_genome(path, PADDING), SelfTrainingOptions(max_rounds=3)
