@@ -16,8 +16,7 @@ from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.chain import with_letters
-from seqmtl.splicing.estimates import ALL
-from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.layer import ALL, ENDS
 from seqmtl.variant_effects.alleles import Alleles
 from seqmtl.variant_effects.effects import Haplotypes
 
