@@ -78,9 +78,9 @@ def changes(model: PairedModel, organism: str, rows: Rows) -> NDArray[np.float64
     scorer = ExonScorer(PairedFinder(model, organism), genome, transcripts)
     effects = scorer.score(alleles.alleles())
     inner = np.flatnonzero(scorer.exons.has_ends.all(axis=1)[effects.exons])
-    found = np.zeros((len(rows), 2))
-    found[effects.alleles[inner]] = np.diff(effects.log_odds[inner])[..., 0]
-    return found
+    changes = np.zeros((len(rows), 2))
+    changes[effects.alleles[inner]] = np.diff(effects.log_odds[inner])[..., 0]
+    return changes
 
 
 def raw_change(

@@ -75,8 +75,8 @@ def displaced(
         ends = [end for intron in moved for end in intron]
         is_possible = all(first < last for first, last in pairwise(ends))
         made.append(chain._replace(introns=tuple(moved)) if is_possible else chain)
-    kept = {(one.contig, *intron, one.strand) for one in made for intron in one.introns}
-    return made, {(key[0], *bounds, key[3]) for key, bounds in moves.items() if key not in kept}
+    others = {(one.contig, *intron, one.strand) for one in made for intron in one.introns}
+    return made, {(key[0], *bounds, key[3]) for key, bounds in moves.items() if key not in others}
 
 
 def main() -> None:
@@ -100,7 +100,7 @@ def main() -> None:
     annotated = {
         (chain.contig, *intron, chain.strand) for chain in chains for intron in chain.introns
     }
-    eligible = sorted(own for own in annotated if own[2] - own[1] >= MIN_INTRON)
+    eligible = sorted(key for key in annotated if key[2] - key[1] >= MIN_INTRON)
     n = min(arguments.displaced, len(eligible) // 4)
     chosen = {eligible[k] for k in rng.choice(len(eligible), n, replace=False)}
     p, false, seconds = {}, set(), 0.0
@@ -109,7 +109,7 @@ def main() -> None:
             of_contig = [chain for chain in chains if chain.contig == contig.name]
             if not of_contig:
                 continue
-            on_contig = {own for own in chosen if own[0] == contig.name}
+            on_contig = {key for key in chosen if key[0] == contig.name}
             made, moved = displaced(contig.codes, of_contig, on_contig, rng)
             false |= moved - annotated
             started = time.perf_counter()

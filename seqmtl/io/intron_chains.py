@@ -95,35 +95,41 @@ def read_intron_chains(path: PathLike) -> IntronFile:
     """
     first = next(read_rows(path), None)
     if first is None or len(first.fields) < _BED6_FIELDS:
-        found = "no row" if first is None else f"{len(first.fields)} columns in line {first.line}"
+        content = "no row" if first is None else f"{len(first.fields)} columns in line {first.line}"
         raise InputFormatError(
             "introns must be GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF), with tabs between "
-            f"the columns, got {found}; check that it is the right file",
+            f"the columns, got {content}; check that it is the right file",
             path=source_name(path),
         )
     is_of_genes = has_genes(path)
     if is_of_genes or _has_transcripts(path):
         transcripts = read_annotation(path).transcripts
         chains = {
-            (own.name, own.contig, own.exons): IntronChain(
-                own.contig,
-                "-" if own.is_reverse else "+",
-                tuple(own.introns),
-                own.name,
-                own.gene,
+            (transcript.name, transcript.contig, transcript.exons): IntronChain(
+                transcript.contig,
+                "-" if transcript.is_reverse else "+",
+                tuple(transcript.introns),
+                transcript.name,
+                transcript.gene,
                 None,
-                own.line,
+                transcript.line,
             )
-            for own in transcripts
+            for transcript in transcripts
         }
         return IntronFile([*chains.values()], "genes" if is_of_genes else "rows")
     junctions = read_junctions(path)
     return IntronFile(
         [
             IntronChain(
-                own.contig, own.strand, ((own.start, own.end),), "", "", own.reads, own.line
+                junction.contig,
+                junction.strand,
+                ((junction.start, junction.end),),
+                "",
+                "",
+                junction.reads,
+                junction.line,
             )
-            for own in junctions
+            for junction in junctions
         ],
         "hints" if is_gff(first.fields) else "rows",
     )
@@ -180,7 +186,8 @@ def introns_with_probabilities(
     """
     introns_of = introns_by_line(path)
     for number, text in numbered_lines(path):
-        known = [probabilities[own] for own in introns_of.get(number, ()) if own in probabilities]
+        judged = [key for key in introns_of.get(number, ()) if key in probabilities]
+        known = [probabilities[key] for key in judged]
         if known and min(known) < least:
             continue
         added = b""

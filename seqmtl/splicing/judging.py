@@ -214,7 +214,7 @@ def _posteriors(
 ) -> list[_Posteriors]:
     """Return the posterior probabilities of the introns of chains with these candidates."""
     layer = _layer_of_claims(finder.layer)
-    sizes = np.array([own.size for own in rows])
+    sizes = np.array([part.size for part in rows])
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     chosen = sites.take(np.concatenate(rows))
     content = chosen["content"]

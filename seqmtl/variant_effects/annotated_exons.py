@@ -95,25 +95,32 @@ class AnnotatedExons(NamedTuple):
             If an exon is not on its contig.
         """
         names: dict[tuple[int, int, int, bool, bool, bool], dict[str, None]] = {}
-        for own in transcripts:
-            if own.contig not in genome:
+        for transcript in transcripts:
+            if transcript.contig not in genome:
                 continue
-            number = genome.index(own.contig)
-            if own.end > genome.lengths[number]:
+            number = genome.index(transcript.contig)
+            if transcript.end > genome.lengths[number]:
                 raise SeqmtlError(
-                    f"exons of the annotation must lie on {own.contig}, which has "
-                    f"{genome.lengths[number]:,} bases, got one of {own.name} that ends at "
-                    f"{own.end:,}; give the annotation of this assembly"
+                    f"exons of the annotation must lie on {transcript.contig}, which has "
+                    f"{genome.lengths[number]:,} bases, got one of {transcript.name} that ends at "
+                    f"{transcript.end:,}; give the annotation of this assembly"
                 )
-            origin, last = int(genome.starts[number]), len(own.exons) - 1
-            is_alone = not last and _has_sites(genome.contig(own.contig), own)
-            for k, (start, end) in enumerate(own.exons):
+            origin, last = int(genome.starts[number]), len(transcript.exons) - 1
+            is_alone = not last and _has_sites(genome.contig(transcript.contig), transcript)
+            for k, (start, end) in enumerate(transcript.exons):
                 donor, acceptor = k < last or is_alone, k > 0 or is_alone
-                if own.is_reverse:
+                if transcript.is_reverse:
                     donor, acceptor = acceptor, donor
-                exon = (origin + start, origin + end, origin, own.is_reverse, donor, acceptor)
+                exon = (
+                    origin + start,
+                    origin + end,
+                    origin,
+                    transcript.is_reverse,
+                    donor,
+                    acceptor,
+                )
                 if donor or acceptor:
-                    names.setdefault(exon, {})[own.name] = None
+                    names.setdefault(exon, {})[transcript.name] = None
         ordered = sorted(names)
         columns = np.array(ordered, dtype=np.int64).reshape(-1, 6)
         return cls(
@@ -255,7 +262,7 @@ class ExonScorer:
             lost = np.minimum(self._least[k], reference - _LOSS)
             left, right = lost.copy(), lost.copy()
             left[is_left], right[is_right] = values[cuts[0] : cuts[1]], values[cuts[1] :]
-            left, right = (np.where(np.isnan(own), lost, own) for own in (left, right))
+            left, right = (np.where(np.isnan(values), lost, values) for values in (left, right))
             is_nearer = np.abs(right - reference) < np.abs(left - reference)
             is_moved = is_right & (is_nearer | ~is_left)
             log_odds[here, k] = np.column_stack([reference, np.where(is_moved, right, left)])
