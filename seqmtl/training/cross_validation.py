@@ -16,6 +16,7 @@ one with their summed weight; a fold has the other copies, too, so they never sp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import call
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -355,7 +356,7 @@ class LikelihoodCache:
     def score(self, candidates: Mapping[str, Candidate]) -> list[Array]:
         """Return the value of every candidate; compute and report those that are not cached."""
         missing = [key for key in candidates if key not in self._cached]
-        values = in_order(_call, [candidates[key] for key in missing])
+        values = in_order(call, [candidates[key] for key in missing])
         self._scored.update(candidates.keys() - missing)
         for key, value in zip(missing, values, strict=True):
             self._cached[key] = value
@@ -363,7 +364,3 @@ class LikelihoodCache:
             if self._on_score is not None:
                 self._on_score(key, len(self._scored), self._n_all)
         return [self._cached[key] for key in candidates]
-
-
-def _call(candidate: Candidate) -> Array:
-    return candidate()
