@@ -212,7 +212,7 @@ class PairedModel(Model):
 
     def has_genome(self, organism: str) -> bool:
         """Return whether a genome of an organism was seen, besides windows of its sites."""
-        return self.layer_of(organism).least != ALL  # which its candidates tell
+        return self.layer_of(organism).least != ALL  # known from its candidates
 
     def signals_of(self, organism: str) -> list[str]:
         """Return the signals of an organism that have models: donor, acceptor, and edges."""
