@@ -59,6 +59,7 @@ def test_the_first_commands_of_the_readme_run(tmp_path, monkeypatch, seqmtl):
     commands = [words for words in _commands(README) if words[1].startswith("starter:")]
     assert len(commands) == 4
     letters = "".join(random.Random(0).choices("ACGT", k=3000))
+    letters = f"{letters[:1000]}GT{letters[1002:1197]}AG{letters[1199:]}"
     (tmp_path / "genome.fa.gz").write_bytes(gzip.compress(f">c\n{letters}\n".encode()))
     exons = [f"c\tx\texon\t{ends}\t.\t+\t.\tParent=t" for ends in ("900\t1000", "1200\t1300")]
     (tmp_path / "genes.gff3").write_text("\n".join(exons) + "\n")
@@ -66,8 +67,6 @@ def test_the_first_commands_of_the_readme_run(tmp_path, monkeypatch, seqmtl):
     variant = f"c\t1000\t.\t{letters[999]}\t{'C' if letters[999] != 'C' else 'A'}\t.\t.\t."
     vcf = f"##fileformat=VCFv4.2\n{columns}\n{variant}\n"
     (tmp_path / "variants.vcf").write_text(vcf)
-    letters = f"{letters[:1000]}GT{letters[1002:1197]}AG{letters[1199:]}"
-    (tmp_path / "genome.fa.gz").write_bytes(gzip.compress(f">c\n{letters}\n".encode()))
     monkeypatch.chdir(tmp_path)
     for words in commands:
         seqmtl([*words, "-q"])
