@@ -23,11 +23,14 @@ from seqmtl.io.transcripts import Segment
 from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain
+from seqmtl.splicing.coding import GC_REACH, WORD
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.layer import PairLayer
 
 #: An intron of less probability is doubtful.
 DOUBTFUL = 0.1
+#: Bases of a contig whose transcripts are judged at a time; one transcript may have more.
+LOCUS = 500_000
 
 _REACH = 100  # bases from an end to its alternatives
 _CLAIM = 6.0  # log weight of an intron where a file has one
@@ -35,7 +38,6 @@ _ODDS = 20.0  # that the ends in a file are right
 _SHORTEST = 20  # bases of an intron
 _RARE = -5.0  # log of how rare lengths below the shortest of the model are, beside it
 _LISTED = 1e-4  # posterior probability that counts as more than 0
-_LOCUS = 200_000  # bases of transcripts that are judged together, at least
 
 
 class JudgedChain(NamedTuple):
@@ -95,18 +97,22 @@ def judge_introns(
 
 
 def _loci(chains: Sequence[IntronChain]) -> Iterator[list[IntronChain]]:
-    """Yield the chains by position, those that overlap together."""
+    """Yield the chains by position, together as long as they fit into a piece of the contig.
+
+    Pieces may overlap, so that one chain over many others, such as a false junction of reads, does
+    not join them.
+    """
     locus: list[IntronChain] = []
     begin = end = 0
     for chain in sorted(chains, key=lambda chain: chain.introns[0]):
-        start = chain.introns[0][0]
-        if locus and start > end and end - begin >= _LOCUS:
+        start, last = chain.introns[0][0], chain.introns[-1][1]
+        if locus and max(end, last) - begin > LOCUS:
             yield locus
             locus = []
         if not locus:
-            begin = start
+            begin, end = start, last
         locus.append(chain)
-        end = max(end, chain.introns[-1][1])
+        end = max(end, last)
     if locus:
         yield locus
 
@@ -138,7 +144,8 @@ def _judge_locus(
     begin = max(0, min(chain.introns[0][0] for chain in chains) - flank)
     end = min(contig.codes.size, max(chain.introns[-1][1] for chain in chains) + flank)
     window = max(one.length for one in finder.finders)
-    piece = contig.between(begin - window, end + window)
+    around = window + GC_REACH + WORD  # the coding content depends on it
+    piece = contig.between(begin - around, end + around)
     sites = finder.candidates(piece, begin, end)
     candidates = {
         (is_reverse, signal): _Candidates(sites, is_reverse, signal)

@@ -136,6 +136,12 @@ def test_introns_shorter_than_those_of_the_model(case, contig):
     assert 0 < judged.probabilities[0] <= 1
 
 
+def test_results_do_not_depend_on_how_a_contig_is_cut(finder, contig, chains, monkeypatch):
+    together = _probabilities(judge_introns(finder, contig, chains))
+    monkeypatch.setattr("seqmtl.splicing.judging.LOCUS", 2_000)
+    assert _probabilities(judge_introns(finder, contig, chains)) == together
+
+
 def test_a_chain_is_judged_alone(finder, contig, chains):
     together = [*judge_introns(finder, contig, chains)]
     for one in together[::5]:
