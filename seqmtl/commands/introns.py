@@ -18,8 +18,8 @@ from seqmtl.files.write import check_outputs, make_folder, write_json, write_lin
 
 if TYPE_CHECKING:
     from seqmtl.io.intron_chains import IntronChain, IntronFile
+    from seqmtl.scanning.predictor import Predictor
     from seqmtl.splicing.judging import JudgedChain
-    from seqmtl.splicing.predictor import IntronPredictor
 
 logger = logging.getLogger("seqmtl")
 
@@ -87,7 +87,7 @@ class Introns(_options.Relatives, _options.Threads):
         """
         from seqmtl.io.intron_chains import read_intron_chains
         from seqmtl.loading import load_site_model
-        from seqmtl.splicing.predictor import IntronPredictor
+        from seqmtl.scanning.predictor import NOT_OF_INTRONS
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if not os.path.isfile(path):
@@ -96,8 +96,8 @@ class Introns(_options.Relatives, _options.Threads):
         predictor = load_site_model(self.model).predictor(
             self.organism, like=self.like, tree=self.tree, genome=self.genome
         )
-        if not isinstance(predictor, IntronPredictor):
-            raise UsageError("introns are judged by a model of seqmtl pair, such as starter:splice")
+        if not predictor.has_introns:
+            raise UsageError(NOT_OF_INTRONS)
         source = read_intron_chains(self.introns)
         if self.min_probability is not None and source.format == "genes":
             raise UsageError(
@@ -191,9 +191,7 @@ def _batches(lines: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
     yield b"".join(batch)
 
 
-def _judge(
-    predictor: IntronPredictor, genome: str, path: str, source: IntronFile
-) -> list[JudgedChain]:
+def _judge(predictor: Predictor, genome: str, path: str, source: IntronFile) -> list[JudgedChain]:
     """Judge the introns on the contigs of a genome, and warn of others."""
     from seqmtl.io.genome import contig_lengths, read_contigs
     from seqmtl.sequences.genome import unknown_contig

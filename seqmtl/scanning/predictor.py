@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ from seqmtl.scanning.finder import (
 from seqmtl.scanning.writers.formats import Format
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, letter_remedy
 from seqmtl.sequences.sites import Sites
+
+if TYPE_CHECKING:
+    from seqmtl.io.intron_chains import IntronChain
+    from seqmtl.splicing.judging import JudgedChain
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +67,8 @@ INTRON = np.dtype(
         ("is_u12", np.bool_),
     ]
 )
+#: Why a predictor of single sites judges no introns.
+NOT_OF_INTRONS = "introns are judged by a model of seqmtl pair, such as starter:splice"
 _MIN_PROBABILITY = 0.01  # of an intron that is listed
 
 
@@ -189,6 +195,16 @@ class Predictor(ABC):
     @abstractmethod
     def warn_if_uncalibrated(self) -> None:
         """Log what probabilities are, unless they hold over the genome."""
+
+    def judge(self, contig: ContigPiece, chains: Sequence[IntronChain]) -> Iterator[JudgedChain]:
+        """Judge given introns of a contig, see :func:`seqmtl.splicing.judging.judge_introns`.
+
+        Raises
+        ------
+        UsageError
+            If its sites are not the ends of introns.
+        """
+        raise UsageError(NOT_OF_INTRONS)
 
     @abstractmethod
     def finder(
