@@ -13,7 +13,8 @@ from seqmtl.sequences.sites import find_motifs
 
 _T = 3
 _SHORTEST = 300  # bases of a reading frame that is taken for coding because of its length
-_BY_CHANCE = 0.1  # such frames expected in random sequence of the same composition
+_BY_CHANCE = 0.1  # such frames expected in random sequence of the same local composition
+_LOCAL = 10_000  # bases
 #: Stop codons of the standard code, and those that code for amino acids in others.
 STOPS = ("TAA", "TAG", "TGA")
 _REASSIGNED = (["TGA"], ["TAA", "TAG"])
@@ -35,20 +36,24 @@ def stops_that_code(stretches: Sequence[NDArray[np.uint8]]) -> list[str]:
     short. So the codons are ignored with which several times more of the sequence is in frames that
     are too long to be there by chance.
     """
+    pieces = [
+        stretch[first : first + _LOCAL]
+        for stretch in stretches
+        for first in range(0, stretch.size, _LOCAL)
+    ]
+    bases = sum(stretch.size for stretch in stretches)
     amounts = []
     for ignored in ([], *_REASSIGNED):
         stops = [word for word in STOPS if word not in ignored]
-        least = _least_length(stretches, stops)
         amounts.append(
             sum(
                 frame.end - frame.start
-                for stretch in stretches
-                for codes in (stretch, reverse_complement(stretch))
-                for frame in open_frames(codes, least, stops)
+                for piece in pieces
+                for codes in (piece, reverse_complement(piece))
+                for frame in open_frames(codes, _least_length(piece, bases, stops), stops)
             )
         )
     best = int(np.argmax(amounts[1:]))
-    bases = sum(stretch.size for stretch in stretches)
     is_so = amounts[1 + best] > max(_FAR_MORE * amounts[0], _CLEAR_SHARE * bases)
     return list(_REASSIGNED[best]) if is_so else []
 
@@ -86,13 +91,13 @@ def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDAr
     return np.flatnonzero(is_end)
 
 
-def _least_length(
-    stretches: Sequence[NDArray[np.uint8]], stop_codons: Sequence[str] = STOPS
-) -> int:
-    """Return the bases of a reading frame that random sequence like both strands hardly has."""
-    counts = sum((np.bincount(codes, minlength=5)[:4] for codes in stretches), np.zeros(4))
-    n = max(1.0, float(counts.sum()))
-    both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
+def _least_length(piece: NDArray[np.uint8], n_bases: int, stop_codons: Sequence[str]) -> int:
+    """Return the bases of a reading frame that hardly is in `n_bases` random ones like the piece.
+
+    Both strands count.
+    """
+    counts = np.bincount(piece, minlength=5)[:4]
+    both = (counts + counts[::-1] + 1) / (2 * counts.sum() + 4)  # A, C, G, T on both strands
     stop = float(sum(both[encode(word)].prod() for word in stop_codons))
-    codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
+    codons = np.log(_BY_CHANCE / (2 * n_bases * stop)) / np.log1p(-stop)
     return max(_SHORTEST, 3 * int(np.ceil(codons)))

@@ -50,3 +50,12 @@ def test_stop_codons_that_code_are_seen_in_long_frames(code):
     assert stops_that_code([encode(_random(rng, 100_000))]) == []
     assert stops_that_code([encode("N" * 500)]) == []
     assert stops_that_code([]) == []
+
+
+def test_a_stretch_rich_in_gc_is_no_other_code():
+    rng = np.random.default_rng(2)
+    parts = (
+        rng.choice(4, n, p=p)
+        for n, p in ((260_000, [0.38, 0.12, 0.12, 0.38]), (140_000, [0.16, 0.34, 0.34, 0.16]))
+    )
+    assert stops_that_code([np.concatenate([*parts]).astype(np.uint8)]) == []
