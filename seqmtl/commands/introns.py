@@ -47,7 +47,7 @@ class _Intron(NamedTuple):
 
     @property
     def lacks_letters(self) -> bool:
-        """Whether an end has not the letters of a site."""
+        """Whether an end lacks the letters of a site."""
         return self.probability == 0 and any(value != value for value in self.log_odds)
 
 
@@ -160,18 +160,16 @@ class Introns(_options.Relatives, _options.Threads):
 
         if source.format == "genes":
             lines = lines_with_probabilities(
-                self.introns,
-                {one.chain.transcript: one.texts() for one in judged},
-                {one.chain.line: one.chain.transcript for one in judged},
+                self.introns, ((one.chain, one.texts()) for one in judged)
             )
         else:
+            probabilities = {key: one.probability for key, one in introns.items()}
+            for (contig, start, end, _), one in introns.items():
+                key = contig, start, end, "."  # the higher one of both strands
+                probabilities[key] = max(one.probability, probabilities.get(key, 0.0))
             lines = introns_with_probabilities(
                 self.introns,
-                {key: one.probability for key, one in introns.items()}
-                | {
-                    (contig, start, end, "."): one.probability
-                    for (contig, start, end, _), one in introns.items()
-                },
+                probabilities,
                 self.min_probability or 0.0,
                 are_hints=source.format == "hints",
             )
@@ -272,7 +270,10 @@ def _by_intron(judged: Iterable[JudgedChain]) -> _Introns:
             names = [*(known.transcripts if known else []), *filter(None, [chain.transcript])]
             if known is not None and not p > known.probability:
                 p, alternative = known.probability, known.alternative
-            introns[key] = _Intron(letters, log_odds, p, alternative, chain.reads, names)
+            reads = chain.reads
+            if known is not None and known.reads is not None:
+                reads = (reads or 0) + known.reads  # of the same intron without a strand
+            introns[key] = _Intron(letters, log_odds, p, alternative, reads, names)
     return introns
 
 

@@ -169,8 +169,8 @@ class Variants(_options.Relatives, _options.Threads):
         if exons.n_without_letters:
             logger.log(
                 logging.WARNING if 2 * exons.n_without_letters > exons.n_ends else logging.INFO,
-                "%s: %d of %d ends of exons have not the letters of a splice site in %s: they have "
-                "no effects%s",
+                "%s: %d of %d ends of exons lack the letters of a splice site in %s and have no "
+                "effects%s",
                 self.annotation,
                 exons.n_without_letters,
                 exons.n_ends,

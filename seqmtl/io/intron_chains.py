@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
@@ -12,7 +12,7 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, is_intron, read_junctions
 from seqmtl.io.transcript_rows import attribute, decode
 from seqmtl.io.transcripts import Segment
-from seqmtl.io.tsv import is_row, read_rows
+from seqmtl.io.tsv import is_coordinate, is_row, read_rows
 
 #: The attribute that a copy of a file gets.
 ATTRIBUTE = "intron_probability"
@@ -146,7 +146,7 @@ def _has_transcripts(path: PathLike) -> bool:
 
 
 def lines_with_probabilities(
-    path: PathLike, chains: Mapping[str, Sequence[str]], firsts: Mapping[int, str]
+    path: PathLike, chains: Iterable[tuple[IntronChain, Sequence[str]]]
 ) -> Iterator[bytes]:
     """Yield the lines of GFF3 or GTF; the row of each transcript gets the attribute.
 
@@ -154,18 +154,30 @@ def lines_with_probabilities(
     ----------
     path : path-like
         The file.
-    chains : mapping of str to sequence of str
-        Probabilities of the introns of each transcript, in reading direction.
-    firsts : mapping of int to str
-        Transcript of the first exon on each line, which gets it if the transcript has no row.
+    chains : iterable of (IntronChain, sequence of str)
+        Each with the probabilities of its introns in reading direction. The row of a transcript is
+        that of its name, contig and strand around its introns; without one, its first exon gets
+        the attribute.
     """
-    with_row = {_transcript_of(text) for _, text in numbered_lines(path)}
+    by_name: dict[tuple[str, str, str], list[tuple[IntronChain, Sequence[str]]]] = {}
+    for chain, values in chains:
+        key = chain.transcript, chain.contig, chain.strand
+        by_name.setdefault(key, []).append((chain, values))
+    rows: dict[int, Sequence[str]] = {}
+    with_row: set[int] = set()
     for number, text in numbered_lines(path):
-        name = _transcript_of(text)
-        if not name and firsts.get(number) not in with_row:
-            name = firsts.get(number, "")
-        values = chains.get(name)
-        yield text + (_attribute(text, ",".join(values)) if values else b"") + b"\n"
+        row = _transcript_row(text)
+        if row is None:
+            continue
+        for chain, values in by_name.get(row.key, ()):
+            if row.start <= chain.introns[0][0] and chain.introns[-1][1] <= row.end:
+                rows[number] = values
+                with_row.add(chain.line)
+    for same in by_name.values():
+        rows |= {chain.line: values for chain, values in same if chain.line not in with_row}
+    for number, text in numbered_lines(path):
+        added = _attribute(text, ",".join(rows[number])) if number in rows else b""
+        yield text + added + b"\n"
 
 
 def introns_with_probabilities(
@@ -188,6 +200,7 @@ def introns_with_probabilities(
     for number, text in numbered_lines(path):
         judged = [key for key in introns_of.get(number, ()) if key in probabilities]
         known = [probabilities[key] for key in judged]
+        known = [p for p in known if p == p]
         if known and min(known) < least:
             continue
         added = b""
@@ -201,16 +214,29 @@ def probability_text(p: float) -> str:
     return f"{p:.4g}" if p == p else "."
 
 
-def _transcript_of(text: bytes) -> str:
-    """Return the name of the transcript whose row a line of GFF3 or GTF is, or an empty one."""
+class _TranscriptRow(NamedTuple):
+    """A row of a transcript: its name, contig and strand, and its bounds, 0-based half-open."""
+
+    key: tuple[str, str, str]
+    start: int
+    end: int
+
+
+def _transcript_row(text: bytes) -> _TranscriptRow | None:
+    """Return the transcript whose row a line of GFF3 or GTF is; None if it is another."""
     fields = text.split(b"\t")
     if len(fields) < _GFF_FIELDS or not is_row(text) or not _TRANSCRIPT.search(fields[2]):
-        return ""
+        return None
+    if not (is_coordinate(fields[3]) and is_coordinate(fields[4])):
+        return None
     name = attribute(fields[8], b"ID=")
-    if name is not None:
-        return decode(name.strip(), False)
-    match = _GTF_NAME.search(fields[8])
-    return decode(match[1] or match[2], True) if match else ""
+    match = _GTF_NAME.search(fields[8]) if name is None else None
+    if name is None and match is None:
+        return None
+    is_gtf = name is None
+    written = (match[1] or match[2]) if match else (name or b"").strip()
+    key = decode(written, is_gtf), decode(fields[0], not is_gtf), fields[6].decode("latin-1")
+    return _TranscriptRow(key, int(fields[3]) - 1, int(fields[4]))
 
 
 def _attribute(text: bytes, value: str) -> bytes:

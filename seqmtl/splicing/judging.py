@@ -48,7 +48,7 @@ class JudgedChain(NamedTuple):
     chain : IntronChain
         The chain; its strand is that of the more probable introns if the file does not say.
     probabilities : ndarray of float64, shape (n,)
-        Of each intron by position; 0 if an end has not the letters of a site, NaN if the window of
+        Of each intron by position; 0 if an end lacks the letters of a site, NaN if the window of
         an end is not on the contig.
     log_odds : ndarray of float64, shape (n, 2)
         Of the donor and the acceptor by their models alone; NaN if they are no candidates.

@@ -156,7 +156,7 @@ class ExonScorer:
 
     An end that loses its letters, or is on deleted bases, has the least log-odds that the layer of
     the organism takes (-10 if it takes all), or 5 less than before if these are less. An end that
-    has not the letters of a site in the reference is none, and has no log-odds. Donors with other
+    lacks the letters of a site in the reference has no log-odds. Donors with other
     letters that the layer knows, such as GC, lose what they do there. Bases that an insertion or
     deletion shifts are followed on both sides of it; if it can be placed on either side of an end,
     the smaller change of this end counts.
@@ -175,7 +175,7 @@ class ExonScorer:
     exons : AnnotatedExons
         The exons.
     n_ends, n_without_letters : int
-        Ends of exons at introns, and those that have not the letters of a site.
+        Ends of exons at introns, and those that lack the letters of a site.
 
     Raises
     ------

@@ -231,6 +231,47 @@ def test_transcripts_of_gtf_without_rows_of_their_own(case, contig, chains, tmp_
     ]
 
 
+def _exon_rows(contig, start, end, strand):
+    """Return rows of GTF: a transcript, and its exons before and behind an intron."""
+    names = 'gene_id "g1"; transcript_id "t1";'
+    bounds = [("transcript", start - 49, end + 50), ("exon", start - 49, start)]
+    return [
+        "\t".join(map(str, (contig, "x", kind, a, b, ".", strand, ".", names)))
+        for kind, a, b in [*bounds, ("exon", end + 1, end + 50)]
+    ]
+
+
+def test_one_name_on_two_contigs(case, tmp_path, seqmtl):
+    chains = read_intron_chains(case / "sim/annotation/a.gff3").chains
+    introns = []
+    for contig in ("chr1", "chr3"):
+        own = next(own for own in chains if own.contig == contig and own.introns)
+        introns.append((contig, *own.introns[0], own.strand))
+    introns[1] = introns[1][0], introns[1][1] - 1, *introns[1][2:]  # without its letters
+    rows = [row for intron in introns for row in _exon_rows(*intron)]
+    (tmp_path / "x.gtf").write_text("\n".join(rows) + "\n")
+    _judge(seqmtl, case, tmp_path / "x.gtf", "", tmp_path / "out")
+    _, *table = rows_of(tmp_path / "out/introns.tsv")
+    p_of = {(row[0], int(row[1]) - 1, int(row[2])): row[8] for row in table}
+    written = (tmp_path / "out/x.gtf").read_text().splitlines()
+    values = [line.partition('intron_probability "')[2].rstrip('";') for line in written]
+    assert values[::3] == [p_of[intron[:3]] for intron in introns]
+    assert float(values[0]) > float(values[3]) == 0
+    assert not any(values[1::3] + values[2::3])
+
+
+def test_rows_without_a_strand_add_their_reads(case, chains, tmp_path, seqmtl):
+    start, end = chains[0].introns[0]
+    strands = chains[0].strand, "."
+    rows = [f"chr1\t{start}\t{end}\tj\t{7 + k}\t{strand}" for k, strand in enumerate(strands)]
+    rows.append(f"chr1\t3\t{end}\tj\t5\t.")  # too near to the end of the contig
+    (tmp_path / "x.bed").write_text("\n".join(rows) + "\n")
+    _judge(seqmtl, case, tmp_path / "x.bed", "--min-probability 0.1", tmp_path / "out")
+    _, *table = rows_of(tmp_path / "out/introns.tsv")
+    assert {(row[1], row[10]) for row in table} == {(str(start + 1), "15"), ("4", "5")}
+    assert (tmp_path / "out/x.bed").read_text().splitlines() == rows
+
+
 @pytest.mark.parametrize(
     "name", ["x.bed", "x12.bed", "SJ.out.tab", "x.hints", "x.bed.gz", "x.gff3"]
 )
