@@ -35,7 +35,7 @@ class ExonEffects(NamedTuple):
         Rows of the alleles, in order, and of the exons.
     log_odds : ndarray of float64, shape (n, 2, 2)
         Of the donor and of the acceptor (second axis), in the reference and in the alternative;
-        NaN where a transcript begins or ends, and where the reference has not the letters of a
+        NaN where a transcript begins or ends, and where the reference lacks the letters of a
         site.
     """
 
