@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+from pathlib import Path
 
-from seqmtl._surroundings import read_system_file
 from seqmtl.exceptions import MemoryLimitError
 
 
@@ -13,18 +13,18 @@ def available_memory() -> int:
     """Return the bytes that can be allocated now (physical memory, or a limit of the process)."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        lines = read_system_file("/proc/meminfo").decode().splitlines()
+        lines = Path("/proc/meminfo").read_text().splitlines()
         fields = dict(line.split(":", 1) for line in lines)
         total = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         pass  # no Linux: the physical memory stands
     try:
-        total = min(total, int(read_system_file("/sys/fs/cgroup/memory.max")))
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_bytes()))
     except (OSError, ValueError):
         pass  # no control group, or one without a limit ("max")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]  # of ulimit -v, and some batch systems
     if limit != resource.RLIM_INFINITY:
-        used = int(read_system_file("/proc/self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        used = int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         total = max(0, min(total, limit - used))
     return total
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._surroundings import import_matplotlib
 from seqmtl.files.write import atomic_write
 
 if TYPE_CHECKING:
@@ -84,7 +83,6 @@ def figure_style() -> Iterator[None]:
         If matplotlib is not installed.
     """
     try:
-        import_matplotlib()
         import matplotlib
     except ImportError as error:
         raise ImportError(

@@ -1,42 +1,14 @@
-"""What a process has set for NumPy, matplotlib and its environment, and what stays as it was."""
+"""What a process has set for NumPy, and whether figures can be drawn."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
+from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-
-
-def read_system_file(path: str) -> bytes:
-    """Return the bytes of a file in which Linux describes the machine or the process.
-
-    Raises
-    ------
-    OSError
-        If there is none.
-    """
-    return Path(path).read_bytes()
-
-
-@contextmanager
-def unchanged_environment() -> Iterator[None]:
-    """Undo changes of environment variables, such as those by imports of other packages."""
-    before = dict(os.environ)
-    try:
-        yield
-    finally:
-        for name in {*os.environ} - {*before}:
-            del os.environ[name]
-        for name, value in before.items():
-            if os.environ.get(name) != value:
-                os.environ[name] = value
 
 
 def usual_floats(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -54,26 +26,4 @@ def usual_floats(function: Callable[Parameters, Result]) -> Callable[Parameters,
 
 def has_matplotlib() -> bool:
     """Return whether figures can be drawn."""
-    try:
-        import_matplotlib()
-    except ImportError:
-        return False
-    return True
-
-
-def import_matplotlib() -> None:
-    """Import matplotlib, with any ``MPLBACKEND``: figures are drawn on canvases of their own.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
-    if sys.modules.get("matplotlib"):
-        return
-    with unchanged_environment():
-        backend = os.environ.pop("MPLBACKEND", None)
-        import matplotlib
-    if backend is not None:  # as matplotlib does, which ends with an error if it is unknown
-        with suppress(ValueError):
-            matplotlib.rcParams["backend"] = backend
+    return find_spec("matplotlib") is not None

@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from itertools import islice, pairwise
+from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
 
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
 from seqmtl._messages import lowest_level, messages_from
-from seqmtl._surroundings import read_system_file
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -112,7 +112,7 @@ def usable_cores() -> int:
     else:
         n = os.cpu_count() or 1
     try:
-        quota, period = read_system_file("/sys/fs/cgroup/cpu.max").split()
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_bytes().split()
         return max(1, min(n, -(-int(quota) // int(period))))
     except (OSError, ValueError):  # no cgroup, or one without a limit
         return n

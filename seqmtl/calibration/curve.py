@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
-from seqmtl._surroundings import unchanged_environment
 from seqmtl.calibration.sigmoid import fit_sigmoid
 from seqmtl.exceptions import ParameterError
 
@@ -435,8 +434,7 @@ def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> CalibrationCurve:
     """Pool adjacent violators, then top pools with too few true sites, and those that are level."""
-    with unchanged_environment():
-        from sklearn.isotonic import isotonic_regression
+    from sklearn.isotonic import isotonic_regression
 
     total = true + decoys
     fitted = isotonic_regression(true / total, sample_weight=total)

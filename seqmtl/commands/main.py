@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from seqmtl._messages import forget_logged, message_of
-from seqmtl._surroundings import unchanged_environment
 from seqmtl.commands._command import Command, in_columns
 from seqmtl.commands._console import (
     open_streams,
@@ -94,16 +93,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
-    with unchanged_environment():
-        # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be
-        # set before numpy is imported. A user's own setting wins.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        try:
-            return _main([*(sys.argv[1:] if argv is None else argv)])
-        except BrokenPipeError:
-            return _CLOSED_PIPE
-        except OSError as error:  # of showing the help
-            return _refuse("seqmtl", message_of(error), 1)
+    # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
+    # before numpy is imported. A user's own setting wins.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        return _main([*(sys.argv[1:] if argv is None else argv)])
+    except BrokenPipeError:
+        return _CLOSED_PIPE
+    except OSError as error:  # of showing the help
+        return _refuse("seqmtl", message_of(error), 1)
 
 
 def _main(arguments: list[str]) -> int:

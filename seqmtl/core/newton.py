@@ -286,7 +286,7 @@ class SecondOrder:
 
     def solve(self, alpha: Array, tol: float, gap: float) -> Array | None:
         """Take the steps; return the better alpha of before and after, or None if they fail."""
-        from seqmtl._blas import threadpool_limits
+        from threadpoolctl import threadpool_limits
 
         low_dim = LowDimProblem(self._problem, self._problem.rows.dense())
         better = alpha.copy()

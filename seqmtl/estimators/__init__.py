@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from seqmtl import _scikit_learn  # noqa: F401 - before the others
 from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ tasks weight kernels, and block descent (`descent`) learns the weights. The esti
 
 from typing import TYPE_CHECKING
 
-from seqmtl import _scikit_learn  # noqa: F401 - before the others
 from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_integer, check_number
-from seqmtl._surroundings import unchanged_environment
 from seqmtl.kernels._base import BaseKernel, check_symmetric
 from seqmtl.sequences import Windows
 
@@ -31,8 +30,7 @@ class Linear(BaseKernel):
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
-        with unchanged_environment():
-            from sklearn.metrics.pairwise import linear_kernel
+        from sklearn.metrics.pairwise import linear_kernel
 
         return np.asarray(linear_kernel(*_pair(X, Z)))
 
@@ -99,8 +97,7 @@ class Polynomial(_Scaled):
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
-        with unchanged_environment():
-            from sklearn.metrics.pairwise import polynomial_kernel
+        from sklearn.metrics.pairwise import polynomial_kernel
 
         options = {"degree": self.degree, "gamma": self._factor(), "coef0": self.coef0}
         return np.asarray(polynomial_kernel(*_pair(X, Z), **options))
@@ -127,8 +124,7 @@ class RBF(_Scaled):
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
-        with unchanged_environment():
-            from sklearn.metrics.pairwise import rbf_kernel
+        from sklearn.metrics.pairwise import rbf_kernel
 
         return np.asarray(rbf_kernel(*_pair(X, Z), gamma=self._factor()))
 
@@ -203,8 +199,7 @@ def _pair(
             "X must hold numbers with a kernel of numbers, got sequences; choose a kernel such as "
             "'spectrum:4'"
         )
-    with unchanged_environment():
-        from sklearn.metrics.pairwise import check_pairwise_arrays
+    from sklearn.metrics.pairwise import check_pairwise_arrays
 
     checked = check_pairwise_arrays(X, Z, dtype=np.float64, accept_sparse=False)
     return checked[0], None if Z is None else checked[1]

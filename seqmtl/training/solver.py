@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from seqmtl._blas import threadpool_limits
 from seqmtl._memory import require_memory
 from seqmtl.core.dcd import Solution
 from seqmtl.core.grouped_kernel import GroupedKernel

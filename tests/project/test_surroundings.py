@@ -1,73 +1,16 @@
-"""What a process has set is no obstacle, and stays as it was."""
+"""What a process has set is no obstacle."""
 
 import multiprocessing
 import os
 import re
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
 
 import seqmtl
 from tests.linear_model.cases import motif_windows
-
-
-def _python(code, **variables):
-    """Run a program in a new process with these environment variables."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-_CHANGES = """
-    import os
-    before = dict(os.environ)
-    before.pop("KMP_DUPLICATE_LIB_OK", None)
-    before.pop("KMP_INIT_AT_FORK", None)
-    os.environ.clear()
-    os.environ.update(before)
-    {code}
-    changed = {{*os.environ.items()}} ^ {{*before.items()}}
-    assert not changed, changed
-"""
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import seqmtl; [getattr(seqmtl, name) for name in seqmtl.__all__]",
-        "from seqmtl.training.fit import fit",
-        "from seqmtl.kernels import make_kernel; make_kernel('rbf').resolve([[0.0]])([[1.0]])",
-        "from seqmtl.commands.main import main; main(['info', 'none'])",
-        "from seqmtl import MultiTaskSVC; MultiTaskSVC().fit([[0.0], [1.0]], [0, 1])",
-        "from seqmtl._style import figure_style; figure_style().__enter__()",
-    ],
-)
-def test_the_environment_stays(code):
-    _python(_CHANGES.format(code=code))
-
-
-def test_an_unknown_backend_is_not_used():
-    code = """
-        import os
-        from seqmtl._style import figure_style, new_figure
-        with figure_style():
-            new_figure(3, 2).savefig(os.devnull, format="png")
-        import matplotlib
-        print(os.environ["MPLBACKEND"], matplotlib.get_backend(auto_select=False))
-    """
-    assert _python(code, MPLBACKEND="nosuch").startswith("nosuch ")
-    assert _python(code, MPLBACKEND="svg") == "svg svg\n"
-
 
 TINY = 1e-200  # products of such numbers are below the smallest
 

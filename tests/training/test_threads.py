@@ -136,7 +136,7 @@ def test_work_within_a_job_has_the_threads_that_are_left():
 )
 def test_cores_are_those_of_affinity_and_cgroup(monkeypatch, limit, cores):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(_threads, "read_system_file", lambda _: limit)
+    monkeypatch.setattr("pathlib.Path.read_bytes", lambda _: limit)
     assert usable_cores() == cores
 
 
