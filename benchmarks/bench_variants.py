@@ -27,7 +27,7 @@ from seqmtl.linear_model.site import Site
 from seqmtl.loading import load
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
-from seqmtl.variant_effects import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf
+from seqmtl.variant_effects import Annotator, annotate_vcf
 
 BASES = 10_000_000
 QUICK = {"variants": [50], "model": "starter:splice", "organism": _toy.GENOMES[0], "spacing": 10}
@@ -102,8 +102,8 @@ def main() -> None:
     else:
         genome, model = load_genome(args.genome, padding=1), load(args.model)
     started = time.perf_counter()
-    scorer = PairedEffectScorer if model.structure == "pairs" else EffectScorer
-    annotator = Annotator(scorer(model, args.organism, distance=args.distance), genome)
+    scorer = model.predictor(args.organism).allele_scorer(args.distance)
+    annotator = Annotator(scorer, genome)
     tables, rows = time.perf_counter() - started, []
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder) / "in.vcf", Path(folder) / "out.vcf.gz"

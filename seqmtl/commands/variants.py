@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from seqmtl._checks import check_number
 from seqmtl._version import __version__
@@ -19,14 +19,11 @@ from seqmtl.files.write import check_outputs, write_json
 if TYPE_CHECKING:
     from seqmtl.sequences import Genome
     from seqmtl.variant_effects import (
+        AlleleScorer,
         AnnotationSummary,
-        EffectScorer,
         ExonScorer,
         PairedEffectScorer,
-        WindowEffectScorer,
     )
-
-    _Scorer = EffectScorer | PairedEffectScorer | WindowEffectScorer
 
 logger = logging.getLogger("seqmtl")
 
@@ -83,7 +80,7 @@ class Variants(_options.Relatives, _options.Threads):
         from seqmtl.variant_effects import Annotator, annotate_vcf
 
         self._check_outputs()
-        scorer = _scorer(self)
+        scorer = self._scorer()
         chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
         genome = self._genome(scorer, chrom_map)
         _warn_of_short_contigs(scorer, genome)
@@ -133,16 +130,30 @@ class Variants(_options.Relatives, _options.Threads):
         if [self.output, self.tsv, self.json].count("-") > 1:
             raise UsageError("only one output can go to standard output; name files for the others")
 
-    def _genome(self, scorer: _Scorer, chrom_map: dict[str, str]) -> Genome:
+    def _scorer(self) -> AlleleScorer:
+        """Return the scorer of alleles for the model."""
+        from seqmtl.adaptation.relatives import name_organism
+        from seqmtl.loading import load_site_model
+
+        model = load_site_model(self.model)
+        organism = name_organism(model.tasks, self.organism, self.like, self.fasta)
+        predictor = model.predictor(organism, like=self.like, tree=self.tree)
+        if not predictor.has_introns:
+            self.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
+        scorer = predictor.allele_scorer(self.distance)
+        if self.threshold is not None:
+            check_number("threshold", self.threshold, max_val=scorer.max_change)
+        return scorer
+
+    def _genome(self, scorer: AlleleScorer, chrom_map: dict[str, str]) -> Genome:
         """Load the contigs that have variants; all contigs if the variants come from a stream."""
         from seqmtl.io import load_genome
         from seqmtl.io.vcf import VcfReader
-        from seqmtl.variant_effects.effect_text import texts_of
 
         if self.vcf == "-":
             return load_genome(self.fasta, padding=1)
         reader = VcfReader(self.vcf)
-        for text in texts_of(scorer):
+        for text in scorer.texts():
             text.check(reader)
         only = {chrom_map.get(name, name): None for name in reader.contigs()}
         try:
@@ -153,17 +164,17 @@ class Variants(_options.Relatives, _options.Threads):
             files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
             raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
-    def _exons(self, scorer: _Scorer, genome: Genome) -> ExonScorer | None:
+    def _exons(self, scorer: AlleleScorer, genome: Genome) -> ExonScorer | None:
         """Return the scorer of annotated exons, if they are asked for."""
         from seqmtl.io import read_annotation
         from seqmtl.sequences.genome import unknown_contig
-        from seqmtl.variant_effects import ExonScorer, PairedEffectScorer
+        from seqmtl.variant_effects import ExonScorer
 
         if self.annotation is None:
             return None
-        assert isinstance(scorer, PairedEffectScorer)
+        finder = cast("PairedEffectScorer", scorer).finder
         annotation = read_annotation(self.annotation)
-        exons = ExonScorer(scorer.finder, genome, annotation.transcripts)
+        exons = ExonScorer(finder, genome, annotation.transcripts)
         n, n_contigs = len(exons.exons.names), len({*annotation.contigs} & {*genome.names})
         logger.info("%s: %d exons on %d contigs of variants", self.annotation, n, n_contigs)
         if exons.n_without_letters:
@@ -186,36 +197,8 @@ class Variants(_options.Relatives, _options.Threads):
         return exons
 
 
-def _scorer(request: Variants) -> _Scorer:
-    """Return the scorer of alleles for the model."""
-    from seqmtl.adaptation.relatives import name_organism
-    from seqmtl.loading import load_site_model
-    from seqmtl.splicing.model import PairedModel
-    from seqmtl.variant_effects import EffectScorer, PairedEffectScorer, WindowEffectScorer
-
-    model = load_site_model(request.model)
-    if not isinstance(model, PairedModel):
-        request.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
-    model, request = _options.with_organism_of_like(model, request, request.fasta)
-    organism, distance = name_organism(model.tasks, request.organism), request.distance
-    if not isinstance(model, PairedModel) and model.is_sliding:
-        request.refuse(("distance",), "is for models of sites; this one has none, leave it out")
-        model.log_relatives([organism])
-        return WindowEffectScorer(model, organism)
-    if request.threshold is not None:
-        check_number("threshold", request.threshold, max_val=1)
-    if isinstance(model, PairedModel):
-        return PairedEffectScorer(model, organism, distance=distance)
-    model.log_relatives([organism])
-    return EffectScorer(model, organism, distance=distance)
-
-
-def _warn_of_short_contigs(scorer: _Scorer, genome: Genome) -> None:
+def _warn_of_short_contigs(scorer: AlleleScorer, genome: Genome) -> None:
     """Warn of contigs in which sites are scored without their partners."""
-    from seqmtl.variant_effects import PairedEffectScorer
-
-    if not isinstance(scorer, PairedEffectScorer):
-        return
     lengths = zip(genome.names, genome.lengths.tolist(), strict=True)
     short = [name for name, n_bases in lengths if n_bases < scorer.shortest_contig]
     if short:

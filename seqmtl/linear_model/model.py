@@ -186,9 +186,9 @@ class MultiTaskModel(Model):
             raise ValueError(f"{what} as in training, got {length}{remedy}")
 
     def _predictor(self) -> Callable[..., Predictor]:
-        from seqmtl.scanning.predictor import SitePredictor
+        from seqmtl.scanning.predictor import SitePredictor, WindowPredictor
 
-        return SitePredictor
+        return WindowPredictor if self.is_sliding else SitePredictor
 
     def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
         """Score the candidates of a dataset, or labelled windows; see :class:`Model`."""

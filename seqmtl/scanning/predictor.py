@@ -39,6 +39,7 @@ from seqmtl.sequences.sites import Sites
 if TYPE_CHECKING:
     from seqmtl.io.intron_chains import IntronChain
     from seqmtl.splicing.judging import JudgedChain
+    from seqmtl.variant_effects.effects import AlleleScorer
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +70,7 @@ INTRON = np.dtype(
 )
 #: Why a predictor of single sites judges no introns.
 NOT_OF_INTRONS = "introns are judged by a model of seqmtl pair, such as starter:splice"
+_NOT_OF_WINDOWS = "is for models of sites; this one has none, leave it out"
 _MIN_PROBABILITY = 0.01  # of an intron that is listed
 
 
@@ -226,28 +228,36 @@ class Predictor(ABC):
             Also find introns of at least this probability.
         """
 
+    @abstractmethod
+    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+        """Return what compares alleles with the reference, within a distance of their bases.
+
+        Raises
+        ------
+        SeqmtlError
+            If the model has no probabilities.
+        UsageError
+            If there is a distance, and the model has no site.
+        """
+
 
 class SitePredictor(Predictor):
-    """Sites or windows that are scored alone.
+    """Sites that are scored alone.
 
     Raises
     ------
     UnknownTaskError
         If the model lacks the organism and its relatives.
-    UsageError
-        If there is a consensus, and the model has no site.
     """
 
     model: MultiTaskModel
+    _advice = "run seqmtl calibrate"
 
     def _check(self, model: MultiTaskModel) -> None:
-        if model.is_sliding and self.consensus is not None:
-            raise UsageError("is for models of sites; this one has none, leave it out", "consensus")
         if self.like is not None:
             model = adapt(model, self.organism, like=self.like, tree=self.tree)
         model.log_relatives([self.organism])
         self.model = model
-        self.is_stranded = not model.is_sliding or model.features.is_stranded
 
     def check(self) -> None:
         """Check that there are probabilities."""
@@ -278,7 +288,7 @@ class SitePredictor(Predictor):
                 "windows; %s",
                 self.organism,
                 100 * self.model.prevalence(self.organism),
-                "use them to rank" if self.model.is_sliding else "run seqmtl calibrate",
+                self._advice,
             )
 
     def finder(
@@ -288,20 +298,14 @@ class SitePredictor(Predictor):
         filters: SiteFilters | None = None,
         introns: float | None = None,
     ) -> SiteFinder:
-        """Return the finder of the sites, or of windows if there is no site.
+        """Return the finder of the sites."""
+        return finder_of(self.model, self.organism, site=self._site(), filters=filters)
 
-        A track has all windows, other formats those that no overlapping window exceeds.
-        """
-        model, organism = self.model, self.organism
-        if model.is_sliding:
-            return WindowFinder(
-                scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
-                is_stranded=self.is_stranded,
-                with_all=file_format is not None and file_format.is_track,
-                filters=filters,
-                **calibration_of(model, organism),
-            )
-        return finder_of(model, organism, site=self._site(), filters=filters)
+    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+        """Return what compares alleles by the sites whose windows they change."""
+        from seqmtl.variant_effects.effects import EffectScorer
+
+        return EffectScorer(self.model, self.organism, distance=distance)
 
     def _site(self) -> Site:
         """Return the site to report: its letters are those of the training windows by default."""
@@ -328,6 +332,51 @@ class SitePredictor(Predictor):
             known = f" that begin with {site.letters}" if n else " such as AG"
             raise UsageError(f"must be letters{known}, or any, got {consensus!r}", "consensus")
         return replace(site, length=len(words[0]), letters=consensus)
+
+
+class WindowPredictor(SitePredictor):
+    """Windows of a model without a site, which are scored wherever they are.
+
+    Raises
+    ------
+    UnknownTaskError
+        If the model lacks the organism and its relatives.
+    UsageError
+        If there is a consensus.
+    """
+
+    _advice = "use them to rank"
+
+    def _check(self, model: MultiTaskModel) -> None:
+        if self.consensus is not None:
+            raise UsageError(_NOT_OF_WINDOWS, "consensus")
+        super()._check(model)
+        self.is_stranded = model.features.is_stranded
+
+    def finder(
+        self,
+        file_format: Format | None = None,
+        *,
+        filters: SiteFilters | None = None,
+        introns: float | None = None,
+    ) -> WindowFinder:
+        """Return the finder of windows: all for a track, else those that no other exceeds."""
+        model, organism = self.model, self.organism
+        return WindowFinder(
+            scanner_of(model, organism, site=Site(model.length // 2, 1, "")),
+            is_stranded=self.is_stranded,
+            with_all=file_format is not None and file_format.is_track,
+            filters=filters,
+            **calibration_of(model, organism),
+        )
+
+    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+        """Return what compares alleles by the windows around them."""
+        from seqmtl.variant_effects.window_effects import WindowEffectScorer
+
+        if distance is not None:
+            raise UsageError(_NOT_OF_WINDOWS, "distance")
+        return WindowEffectScorer(self.model, self.organism)
 
 
 def _codes(sequence: Any) -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from seqmtl.exceptions import UsageError
 from seqmtl.files.pipes import is_read_once
@@ -23,6 +24,9 @@ from seqmtl.splicing.new_organism import (
     log_warnings,
     with_relatives,
 )
+
+if TYPE_CHECKING:
+    from seqmtl.variant_effects.effects import AlleleScorer
 
 logger = logging.getLogger(__name__)
 
@@ -117,3 +121,9 @@ class IntronPredictor(Predictor):
         return PairedFinder(
             self.model, self.organism, filters=filters, introns=introns, signals=signals
         )
+
+    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+        """Return what compares alleles by sites and their partners, introns and exons."""
+        from seqmtl.variant_effects.paired_effects import PairedEffectScorer
+
+        return PairedEffectScorer(self.model, self.organism, distance=distance)

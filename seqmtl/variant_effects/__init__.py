@@ -2,15 +2,12 @@
 
 from seqmtl.variant_effects.annotate import AnnotationSummary, Annotator, annotate_vcf
 from seqmtl.variant_effects.annotated_exons import AnnotatedExons, ExonEffects, ExonScorer
-from seqmtl.variant_effects.effects import Effects, EffectScorer, score_variants
+from seqmtl.variant_effects.effects import AlleleScorer, Effects, EffectScorer, score_variants
 from seqmtl.variant_effects.paired_effects import PairedEffectScorer
-from seqmtl.variant_effects.window_effects import (
-    WindowEffects,
-    WindowEffectScorer,
-    score_changes,
-)
+from seqmtl.variant_effects.window_effects import WindowEffectScorer
 
 __all__ = [
+    "AlleleScorer",
     "AnnotatedExons",
     "AnnotationSummary",
     "Annotator",
@@ -20,8 +17,6 @@ __all__ = [
     "ExonScorer",
     "PairedEffectScorer",
     "WindowEffectScorer",
-    "WindowEffects",
     "annotate_vcf",
-    "score_changes",
     "score_variants",
 ]

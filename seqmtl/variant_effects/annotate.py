@@ -17,10 +17,8 @@ from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variant_effects.alleles import AlleleList, is_allele
 from seqmtl.variant_effects.annotated_exons import ExonScorer
-from seqmtl.variant_effects.effect_text import ExonText, texts_of, vcf_header
-from seqmtl.variant_effects.effects import EffectScorer
-from seqmtl.variant_effects.paired_effects import PairedEffectScorer
-from seqmtl.variant_effects.window_effects import WindowEffectScorer
+from seqmtl.variant_effects.effect_text import ExonText, vcf_header
+from seqmtl.variant_effects.effects import AlleleScorer
 
 _COUNTS = ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported", "n_in_exons")
 
@@ -92,7 +90,7 @@ class Annotator:
 
     Parameters
     ----------
-    scorer : EffectScorer, PairedEffectScorer or WindowEffectScorer
+    scorer : AlleleScorer
         Scores alleles.
     genome : Genome
         Reference genome.
@@ -113,7 +111,7 @@ class Annotator:
 
     def __init__(
         self,
-        scorer: EffectScorer | PairedEffectScorer | WindowEffectScorer,
+        scorer: AlleleScorer,
         genome: Genome,
         *,
         chrom_map: Mapping[str, str] | None = None,
@@ -125,7 +123,7 @@ class Annotator:
         self.genome = genome
         self.chrom_map = {} if chrom_map is None else chrom_map
         self.threshold = threshold
-        self.texts = self.texts_of_table = texts_of(scorer)
+        self.texts = self.texts_of_table = scorer.texts()
         if exons is not None:
             self.texts_of_table = [ExonText(scorer.organism, exons.exons)]
             self.texts = self.texts + self.texts_of_table

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
 from seqmtl.io.vcf import CHROM, REF, VcfReader, escape
 from seqmtl.variant_effects.alleles import REASONS
-from seqmtl.variant_effects.annotated_exons import AnnotatedExons, ExonEffects
-from seqmtl.variant_effects.effects import EXON, Effects
 
+if TYPE_CHECKING:
+    from seqmtl.variant_effects.annotated_exons import AnnotatedExons, ExonEffects
+    from seqmtl.variant_effects.effects import Effects
+
+#: The kind of the effects on exons, beside those of signals.
+EXON = "exon"
 #: Columns of the table.
 TABLE = (
     "contig",
@@ -206,16 +210,18 @@ class ScoreText(EffectText):
             "the alternative, and its change. Format: ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA"
         )
 
-    def entry(self, alt: bytes, effects: Any, i: int, position: int) -> str:
+    def entry(self, alt: bytes, effects: Effects, i: int, position: int) -> str:
         """Return the scores of allele i, in lists, as an INFO entry."""
-        return "|".join([alt.decode(), self._escaped, *_scores_and_change(effects.scores[i], 4)])
+        values = _scores_and_change(effects.scores[i][0], 4)
+        return "|".join([alt.decode(), self._escaped, *values])
 
-    def line(self, row: Sequence[bytes], alt: bytes, effects: Any, i: int, position: int) -> str:
+    def line(
+        self, row: Sequence[bytes], alt: bytes, effects: Effects, i: int, position: int
+    ) -> str:
         """Return the scores of allele i as a line of the table; POS is 1-based."""
         fields = [readable(row[CHROM]), str(position), readable(row[REF]), alt.decode()]
-        return (
-            "\t".join([*fields, self._organism, *_scores_and_change(effects.scores[i], 5)]) + "\n"
-        )
+        values = _scores_and_change(effects.scores[i][0], 5)
+        return "\t".join([*fields, self._organism, *values]) + "\n"
 
 
 class ExonText(EffectText):
@@ -293,15 +299,6 @@ class ExonText(EffectText):
             strand = _STRANDS[int(self._exons.is_reverse[exon])]
             values = [f"{value:.4f}" if value == value else "." for value in (*log_odds, change)]
             yield self._exons.names[exon], str(start + 1), str(end), strand, values
-
-
-def texts_of(scorer: Any) -> list[EffectText]:
-    """Return what formats the effects on each signal that a scorer of alleles knows."""
-    if scorer.kinds == ("score",):
-        return [ScoreText(scorer.organism)]
-    return [
-        EffectText(kind, scorer.organism, with_introns=scorer.sees_introns) for kind in scorer.kinds
-    ]
 
 
 def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import ParameterError, SeqmtlError
+from seqmtl.exceptions import ParameterError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
@@ -18,9 +18,8 @@ from seqmtl.sequences.sites import find_motifs
 from seqmtl.variant_effects.allele_loops import fill_haplotypes
 from seqmtl.variant_effects.alleles import AlleleList, Alleles
 from seqmtl.variant_effects.effect_loops import find_effects
+from seqmtl.variant_effects.effect_text import EffectText
 
-#: The kind of the effects on exons, beside those of signals.
-EXON = "exon"
 _BASES = 1 << 19  # bases of haplotypes scored at a time
 
 
@@ -141,7 +140,7 @@ Profile = tuple[NDArray[np.float64], NDArray[np.floating]]
 
 
 class AlleleScorer(ABC):
-    """Scores alleles by the sites that they change.
+    """Scores alleles by the sites that they change, or the windows around them.
 
     Parameters
     ----------
@@ -155,6 +154,7 @@ class AlleleScorer(ABC):
         Bases of a window; a site is at a window of each profile.
     turns : sequence of int, two
         Window of which the site on the plus and on the minus strand lies on the zone's first base.
+        Default: there is no site.
     max_distance : int
         Largest distance without `distance`.
 
@@ -166,6 +166,11 @@ class AlleleScorer(ABC):
         Whether the effects have introns.
     n_records : int
         Records to score at a time.
+    shortest_contig : int
+        Bases of the shortest contig in which sites are scored with their partners; 0 if they have
+        none.
+    max_change : float
+        Largest change there can be.
 
     Raises
     ------
@@ -176,16 +181,18 @@ class AlleleScorer(ABC):
     kinds: tuple[str, ...]
     sees_introns = False
     n_records = 2048
+    shortest_contig = 0
+    max_change = 1.0
 
     def __init__(
         self,
         organism: str,
-        distance: int | None,
+        distance: int | None = None,
         *,
         flank: int,
         length: int,
-        turns: tuple[int, int],
-        max_distance: int,
+        turns: tuple[int, int] = (0, 0),
+        max_distance: int = 0,
     ) -> None:
         if distance is not None and distance < 0:
             raise ParameterError(f"must be 0 or more, got {distance}", "distance")
@@ -196,6 +203,11 @@ class AlleleScorer(ABC):
         around = np.column_stack([self._turns, length - 1 - self._turns])
         max_distance = max_distance if distance is None else min(max_distance, distance)
         self._spares = np.maximum(0, around - max_distance)
+
+    def texts(self) -> list[EffectText]:
+        """Return what formats the effects on each signal."""
+        introns = self.sees_introns
+        return [EffectText(kind, self.organism, with_introns=introns) for kind in self.kinds]
 
     def by_signal(self, genome: Genome, alleles: Alleles) -> list[Effects]:
         """Score alleles of a genome: the effects on each signal.
@@ -273,7 +285,7 @@ class EffectScorer(AlleleScorer):
     UnknownTaskError
         If the model lacks the organism and its relatives.
     ValueError
-        If the model is not a classifier, or `distance` is negative.
+        If the model has no site, is not a classifier, or `distance` is negative.
 
     Notes
     -----
@@ -300,8 +312,6 @@ class EffectScorer(AlleleScorer):
     def __init__(
         self, model: MultiTaskModel, organism: str, *, distance: int | None = None
     ) -> None:
-        if model.is_sliding:
-            raise SeqmtlError("the model must have a site; for one without it use score_changes")
         self._finder = finder_of(model, organism)
         if self._finder.log_odds is None:
             model.log_odds_of(organism)  # tells why
@@ -356,7 +366,7 @@ def score_variants(
     Parameters
     ----------
     model : MultiTaskModel
-        A classifier.
+        A classifier, or a model without a site.
     genome : Genome
         Reference genome, see :func:`~seqmtl.io.genome.load_genome`.
     variants : iterable of (contig, start, ref, alt)
@@ -365,7 +375,8 @@ def score_variants(
     organism : str
         Task of the model, or a relative without data.
     distance
-        See :class:`EffectScorer`, which defines how sites are compared.
+        See :class:`EffectScorer`, which defines how sites are compared, and
+        :class:`~seqmtl.variant_effects.WindowEffectScorer` for windows, which takes none.
 
     Returns
     -------
@@ -377,7 +388,7 @@ def score_variants(
     UnknownTaskError
         If the model lacks the organism and its relatives.
     ValueError
-        If the model is not a classifier.
+        If the model has a site and is not a classifier.
 
     Examples
     --------
@@ -386,7 +397,7 @@ def score_variants(
     >>> effects = score_variants(model, genome, [("I", 1041, "G", "A")], "c_elegans")
     ... # doctest: +SKIP
     """
-    scorer = EffectScorer(model, organism, distance=distance)
+    scorer = model.predictor(organism).allele_scorer(distance)
     scorable, reasons = AlleleList.of(genome, variants)
     (scored,) = scorer.by_signal(genome, scorable.alleles())
     rows = np.array([i for i, reason in enumerate(reasons) if not reason], dtype=np.int64)

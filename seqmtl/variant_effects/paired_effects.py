@@ -13,7 +13,8 @@ from seqmtl.splicing.chain import context_of, to_log_odds
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.variant_effects.alleles import Alleles
-from seqmtl.variant_effects.effects import EXON, AlleleScorer, Effects, Haplotypes, Profile, ranges
+from seqmtl.variant_effects.effect_text import EXON
+from seqmtl.variant_effects.effects import AlleleScorer, Effects, Haplotypes, Profile, ranges
 from seqmtl.variant_effects.exon_effects import compare_exons, exons_of, probability
 from seqmtl.variant_effects.neighbourhoods import Neighbourhood, SitePosteriors
 
@@ -49,8 +50,6 @@ class PairedEffectScorer(AlleleScorer):
     ----------
     finder : PairedFinder
         Finds the sites, and runs the chain.
-    shortest_contig : int
-        Bases of the shortest contig in which sites are scored with their partners.
 
     Raises
     ------

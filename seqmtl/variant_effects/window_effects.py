@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows
-from seqmtl.variant_effects.alleles import AlleleList, Alleles
-from seqmtl.variant_effects.effects import Haplotypes
+from seqmtl.variant_effects.alleles import Alleles
+from seqmtl.variant_effects.effect_text import EffectText, ScoreText
+from seqmtl.variant_effects.effects import AlleleScorer, Effects, Haplotypes, ranges
 
 
-class WindowEffects(NamedTuple):
-    """Scores of the windows around alleles.
-
-    Attributes
-    ----------
-    changes : ndarray of float64, shape (n, 2)
-        Increase and decrease of the score, one of them 0. NaN for alleles that could not be scored.
-    scores : ndarray of float64, shape (n, 2)
-        Score of the reference and of the alternative.
-    reasons : list of str
-        Why an allele was not scored, see :class:`~seqmtl.variant_effects.Effects`.
-    """
-
-    changes: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    reasons: list[str]
-
-    @classmethod
-    def of(cls, scores: NDArray[np.float64], reasons: list[str]) -> WindowEffects:
-        """Return the effects that scores have."""
-        change = scores[:, 1] - scores[:, 0]
-        return cls(np.maximum(np.column_stack([change, -change]), 0.0), scores, reasons)
-
-    def lists(self) -> WindowEffects:
-        """Return the effects in lists, which are faster than arrays for single entries."""
-        return WindowEffects(self.changes.tolist(), self.scores.tolist(), self.reasons)  # type: ignore[arg-type]
-
-
-class WindowEffectScorer:
+class WindowEffectScorer(AlleleScorer):
     """Scores alleles by the windows around them.
+
+    Changes are those of the score, and `scores` those of the window, in both columns; there are no
+    positions, strands or probabilities.
 
     Parameters
     ----------
@@ -51,15 +27,6 @@ class WindowEffectScorer:
         A model.
     organism : str
         Task of the model, or a relative without data.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        What the effects are on: the score.
-    sees_introns : bool
-        False.
-    n_records : int
-        Records to score at a time.
 
     Raises
     ------
@@ -76,74 +43,43 @@ class WindowEffectScorer:
     """
 
     kinds = ("score",)
-    sees_introns = False
     n_records = 1024
+    max_change = math.inf
 
     def __init__(self, model: MultiTaskModel, organism: str) -> None:
         model.weights([organism])  # an error if there are none
+        super().__init__(organism, flank=model.length, length=model.length)
         self._model = model
-        self.organism = organism
 
-    def by_signal(self, genome: Genome, alleles: Alleles) -> list[WindowEffects]:
-        """Score alleles of a genome.
+    def texts(self) -> list[EffectText]:
+        """Return what formats the change of the score."""
+        return [ScoreText(self.organism)]
 
-        Parameters
-        ----------
-        genome : Genome
-            Reference genome.
-        alleles : Alleles
-            Alleles to score, with positions on `genome`.
-        """
-        n, length = alleles.starts.size, self._model.length
-        if not n:
-            return [WindowEffects.of(np.zeros((0, 2)), [])]
-        zones = alleles.zones(genome.codes)
-        haplotypes = Haplotypes.of(genome, alleles, zones, length)
-        starts = haplotypes.positions + length + zones[:, 1:] // 2 - length // 2
-        strands = (False, True) if self._model.features.is_stranded else (False,)
+    def _groups(self, alleles: Alleles, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield the range of all alleles."""
+        return ranges(np.zeros((len(zones), 1), dtype=np.int64))
+
+    def _score(
+        self, genome: Genome, alleles: Alleles, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
+        """Score the windows around all alleles."""
+        model, length = self._model, self._length
+        lengths = haplotypes.zones[:, 1:]
+        starts = haplotypes.positions + length + lengths // 2 - length // 2
+        strands = (False, True) if model.features.is_stranded else (False,)
         scores = [
-            self._model.decision_function(
+            model.decision_function(
                 Windows(
                     haplotypes.codes,
                     starts.ravel(),
                     length,
-                    is_reverse=np.full(2 * n, is_reverse),
+                    is_reverse=np.full(starts.size, is_reverse),
                 ),
                 self.organism,
             )
             for is_reverse in strands
         ]
-        return [WindowEffects.of(np.max(scores, axis=0).reshape(n, 2), [""] * n)]
-
-
-def score_changes(
-    model: MultiTaskModel,
-    genome: Genome,
-    variants: Iterable[tuple[str, int, str, str]],
-    organism: str,
-) -> WindowEffects:
-    """Score the windows around variants, with a model that needs no site.
-
-    Parameters
-    ----------
-    model : MultiTaskModel
-        A model.
-    genome, variants, organism
-        See :func:`~seqmtl.variant_effects.score_variants`.
-
-    Returns
-    -------
-    WindowEffects
-        One row per variant. Those that cannot be scored have NaN and a reason.
-
-    Raises
-    ------
-    UnknownTaskError
-        If the model lacks the organism and its relatives.
-    """
-    scorer = WindowEffectScorer(model, organism)
-    scorable, reasons = AlleleList.of(genome, variants)
-    (scored,) = scorer.by_signal(genome, scorable.alleles())
-    scores = np.full((len(reasons), 2), np.nan)
-    scores[[not reason for reason in reasons]] = scored.scores
-    return WindowEffects.of(scores, reasons)
+        of_windows = np.max(scores, axis=0).reshape(-1, 2)
+        change = of_windows[:, 1] - of_windows[:, 0]
+        effects[0].scores[:] = of_windows[:, np.newaxis]
+        effects[0].changes[:] = np.maximum(np.column_stack([change, -change]), 0.0)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import UsageError
 from seqmtl.io import load_genome
 from seqmtl.sequences import Windows
-from seqmtl.variant_effects import score_changes, score_variants
+from seqmtl.variant_effects import score_variants
 from tests.scanning.cases import flip, make_contig
 from tests.scanning.test_sliding import FEATURES, LENGTH, make_model
 from tests.variant_effects.test_vcf import COLUMNS, HEADER, RECORDS, SCORED, I, record
@@ -68,14 +68,14 @@ def test_both_windows_are_cut_around_the_change(genome, start, n_ref, alt, featu
     model = make_model(features)
     ref = contig[start : start + n_ref]
     edited = contig[:start] + alt + contig[start + len(ref) :]
-    effects = score_changes(model, loaded, [("I", start, ref, alt)], "fly")
+    effects = score_variants(model, loaded, [("I", start, ref, alt)], "fly")
     zone = zone_of(contig, edited)
     if zone is None:
         assert not effects.changes.any()
         return
     first, n_before, n_after = zone
     expected = [score_of(model, contig, first, n_before), score_of(model, edited, first, n_after)]
-    assert_allclose(effects.scores[0], expected, atol=1e-6)
+    assert_allclose(effects.scores[0], [expected, expected], atol=1e-6)
     delta = expected[1] - expected[0]
     assert_allclose(effects.changes[0], [max(delta, 0), max(-delta, 0)], atol=1e-6)
 
@@ -83,10 +83,10 @@ def test_both_windows_are_cut_around_the_change(genome, start, n_ref, alt, featu
 def test_a_substitution_is_in_the_middle_of_both_windows(genome):
     contig, loaded = genome
     alt = "ACGT"["CGTA".index(contig[60])]
-    effects = score_changes(MODEL, loaded, [("I", 60, contig[60], alt), ("J", 1, "A", "C")], "fly")
+    effects = score_variants(MODEL, loaded, [("I", 60, contig[60], alt), ("J", 1, "A", "C")], "fly")
     window = contig[48:72]
     windows = Windows.from_strings([window, window[:12] + alt + window[13:]])
-    assert_allclose(effects.scores[0], MODEL.decision_function(windows, "fly"), atol=1e-6)
+    assert_allclose(effects.scores[0, 0], MODEL.decision_function(windows, "fly"), atol=1e-6)
     assert np.isnan(effects.scores[1]).all()
     assert effects.reasons == ["", "unknown_contig"]
 
@@ -94,9 +94,9 @@ def test_a_substitution_is_in_the_middle_of_both_windows(genome):
 def test_it_does_not_matter_how_an_indel_in_a_repeat_is_written(genome):
     contig, loaded = genome
     same = [("I", 50 + 2 * i, "CA", "") for i in range(4)] + [("I", 51, "AC", "")]
-    effects = score_changes(MODEL, loaded, same, "fly")
+    effects = score_variants(MODEL, loaded, same, "fly")
     assert contig[50:58] == "CACACACA"
-    assert len(np.unique(effects.scores.round(9), axis=0)) == 1
+    assert len(np.unique(effects.scores[:, 0].round(9), axis=0)) == 1
 
 
 def test_vcf(seqmtl, tmp_path, write):
@@ -118,24 +118,24 @@ def test_vcf(seqmtl, tmp_path, write):
     with (tmp_path / "out.tsv").open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     variants = [(r["contig"], int(r["pos"]) - 1, r["ref"], r["alt"]) for r in rows]
-    effects = score_changes(MODEL, load_genome(fasta, padding=1), variants, "fly")
-    for row, entry, (before, after) in zip(rows, entries, effects.scores, strict=True):
+    effects = score_variants(MODEL, load_genome(fasta, padding=1), variants, "fly")
+    for row, entry, (before, after) in zip(rows, entries, effects.scores[:, 0], strict=True):
         assert entry[:2] == [row["alt"], "fly"]
         assert [float(x) for x in entry[2:]] == pytest.approx(
             [before, after, after - before], abs=1e-4
         )
         numbers = [float(row[name]) for name in ("score_ref", "score_alt", "delta")]
         assert numbers == pytest.approx([before, after, after - before], abs=2e-5)
-    largest = np.abs(effects.scores[:, 1] - effects.scores[:, 0])
+    largest = np.abs(np.diff(effects.scores[:, 0]))
     seqmtl(f"{run} -o {tmp_path}/some.vcf --threshold {largest.max() - 1e-6}")
     assert (tmp_path / "some.vcf").read_text().count("|fly|") == 1
     err = seqmtl(f"{run} -o {tmp_path}/x.vcf --distance 3", 2).err
     assert "--distance is for models of sites" in err
 
 
-def test_variants_of_sites_need_a_site(genome):
-    with pytest.raises(SeqmtlError, match="use score_changes"):
-        score_variants(MODEL, genome[1], [("I", 1, "", "A")], "fly")
+def test_windows_have_no_distance(genome):
+    with pytest.raises(UsageError, match="distance is for models of sites"):
+        score_variants(MODEL, genome[1], [("I", 1, "", "A")], "fly", distance=2)
 
 
 def test_record_of_a_long_deletion(seqmtl, tmp_path, write):
