@@ -32,7 +32,6 @@ from seqmtl.datasets.splits import Regions, make_regions
 from seqmtl.datasets.true_sites import (
     CROSSING,
     MASKED,
-    Contigs,
     Exclusion,
     SiteResolver,
     TrueSites,
@@ -135,13 +134,13 @@ def build_datasets(config: Config) -> Iterator[OrganismDataset]:
 
 def read_sites(
     config: Config, name: str, organism: OrganismConfig
-) -> tuple[Contigs, Sites, Sites, Annotation | Introns | None]:
+) -> tuple[Genome, Sites, Sites, Annotation | Introns | None]:
     """Read the genome of an organism, and the sites that its file has.
 
     Returns
     -------
-    contigs : Contigs
-        The contigs of the genome.
+    genome : Genome
+        The genome, with the names of its contigs in the file.
     annotated, uncertain : Sites
         Sites, and positions that are neither true sites nor decoys; see
         :func:`seqmtl.datasets.signals.site_columns`.
@@ -160,24 +159,24 @@ def read_sites(
     genome = load_genome(organism.genome, padding=config.window + 1)
     for contig in genome.names:
         check_first_field(contig)
-    contigs = Contigs(genome, names)
+    genome = replace(genome, aliases=names)
     if annotation is not None:
-        annotation = decide_coding(annotation, contigs)
+        annotation = decide_coding(annotation, genome)
         annotated = annotated_sites(annotation, signal, rules.min_intron)
-        return contigs, annotated, uncertain_sites(annotation, signal), annotation
+        return genome, annotated, uncertain_sites(annotation, signal), annotation
     if not junctions:
         rows = ((*site, "", -1, False) for site in bed_sites)
-        return contigs, site_columns(rows), site_columns([]), None
+        return genome, site_columns(rows), site_columns([]), None
     introns = find_introns(
         name,
         organism.source,
         junctions,
-        contigs,
+        genome,
         config.junctions,
         check_letters=bool(rules.words),
     )
     annotated = introns.annotated_sites(signal, rules.min_intron)
-    return contigs, annotated, introns.uncertain(signal), introns
+    return genome, annotated, introns.uncertain(signal), introns
 
 
 def _build(config: Config, number: int) -> OrganismDataset:
@@ -185,22 +184,21 @@ def _build(config: Config, number: int) -> OrganismDataset:
     name, organism = list(config.organisms.items())[number]
     source = organism.source
     allow_missing = organism.allow_missing_contigs
-    contigs, annotated, uncertain, source_of_introns = read_sites(config, name, organism)
-    genome = contigs.genome
+    genome, annotated, uncertain, source_of_introns = read_sites(config, name, organism)
     annotation = source_of_introns if isinstance(source_of_introns, Annotation) else None
     introns = source_of_introns if isinstance(source_of_introns, Introns) else None
     resolver = SiteResolver(name, source, genome, config.site, config.window)
-    true_sites = resolver.find(annotated, contigs, uncertain=uncertain, allow_missing=allow_missing)
+    true_sites = resolver.find(annotated, uncertain=uncertain, allow_missing=allow_missing)
     is_splice = config.signal in ("donor", "acceptor")
     if annotation is not None and (config.sites.words or not is_splice):
         remedy = ', or set consensus = "all"' if is_splice else None
-        check_introns(annotation, contigs, config.sites.min_intron, remedy)
+        check_introns(annotation, genome, config.sites.min_intron, remedy)
     if not len(true_sites.sites):
         raise _no_sites(config, source, true_sites, introns)
     if annotation is not None:
         _warn_of_types(config.signal, annotation, annotated, true_sites)
     if is_splice and source_of_introns is not None:
-        positions = _donors(source_of_introns, config.sites.min_intron, contigs)
+        positions = _donors(source_of_introns, config.sites.min_intron, genome)
     else:
         positions = true_sites.sites.starts
     try:
@@ -216,11 +214,11 @@ def _build(config: Config, number: int) -> OrganismDataset:
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     true = annotated.take(true_sites.sites["row"])
     if introns is not None:
-        genes = introns.genes(annotated, true, contigs)
+        genes = introns.genes(annotated, true, genome)
         true_sites.exclusions += introns.exclusions
         _log_junctions(name, genome, genes)
     else:
-        genes = _genes(annotation, annotated, true, contigs)
+        genes = _genes(annotation, annotated, true, genome)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     sampler = DecoySampler(resolver, true_sites, genes, regions, config.decoys, masked)
@@ -288,7 +286,7 @@ def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
     return merge_intervals(np.concatenate(intervals))
 
 
-def _donors(introns: Annotation | Introns, min_intron: int, contigs: Contigs) -> NDArray[np.int64]:
+def _donors(introns: Annotation | Introns, min_intron: int, genome: Genome) -> NDArray[np.int64]:
     """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
 
     So datasets of donors and of acceptors have the same regions.
@@ -298,8 +296,8 @@ def _donors(introns: Annotation | Introns, min_intron: int, contigs: Contigs) ->
     else:
         annotated = introns.annotated_sites("donor", min_intron)
     annotated = annotated.take(annotated["reasons"] == "")
-    contig = contigs.indices(annotated["contigs"])
-    return np.unique((contigs.genome.starts[contig] + annotated.starts)[contig >= 0])
+    contig = genome.indices(annotated["contigs"])
+    return np.unique((genome.starts[contig] + annotated.starts)[contig >= 0])
 
 
 def _log_junctions(name: str, genome: Genome, genes: list[NDArray[np.int64]]) -> None:
@@ -315,7 +313,7 @@ def _log_junctions(name: str, genome: Genome, genes: list[NDArray[np.int64]]) ->
 
 
 def _genes(
-    annotation: Annotation | None, annotated: Sites, true: Sites, contigs: Contigs
+    annotation: Annotation | None, annotated: Sites, true: Sites, genome: Genome
 ) -> list[NDArray[np.int64]]:
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     transcripts = annotation.transcripts if annotation is not None else []
@@ -324,7 +322,7 @@ def _genes(
     with_sites = {key for key, position in rows if position in true_positions}
     genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
     with_true_sites = [t for t in transcripts if _gene(t) in genes]
-    return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
+    return genome.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
 
 
 def _keys(annotated: Sites) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.datasets.config import JunctionRules
 from seqmtl.datasets.signals import SHORT_INTRON, SiteRow, positions_of, site_columns
-from seqmtl.datasets.true_sites import Contigs, Exclusion
+from seqmtl.datasets.true_sites import Exclusion
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
 from seqmtl.io.transcripts import Annotation
@@ -86,7 +86,7 @@ class Introns:
             rows.append((contig, site, is_reverse, name, line, shown, -1, bool(reason)))
         return site_columns(rows)
 
-    def genes(self, annotated: Sites, true: Sites, contigs: Contigs) -> list[NDArray[np.int64]]:
+    def genes(self, annotated: Sites, true: Sites, genome: Genome) -> list[NDArray[np.int64]]:
         """Return the surroundings of the introns of true sites, on plus and minus strand.
 
         Parameters
@@ -95,8 +95,8 @@ class Introns:
             Result of :meth:`annotated_sites`.
         true : Sites
             The true sites among them.
-        contigs : Contigs
-            Contigs of the genome by their names in the file.
+        genome : Genome
+            The genome, with the names of its contigs in the file.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class Introns:
         """
         true_positions = {*positions_of(true)}
         rows = zip(self.junctions, positions_of(annotated), annotated["reasons"], strict=True)
-        return contigs.extents(
+        return genome.extents(
             [
                 (junction.contig, junction.start - MARGIN, junction.end + MARGIN, position[2])
                 for junction, position, reason in rows
@@ -123,7 +123,7 @@ def find_introns(
     organism: str,
     source: str,
     junctions: Sequence[Junction],
-    contigs: Contigs,
+    genome: Genome,
     rules: JunctionRules,
     *,
     check_letters: bool = True,
@@ -140,8 +140,8 @@ def find_introns(
         Name of the organism, and the file of the junctions, for messages.
     junctions : sequence of Junction
         Result of :func:`seqmtl.io.junctions.read_junctions`.
-    contigs : Contigs
-        Contigs of the genome by their names in the file.
+    genome : Genome
+        The genome, with the names of its contigs in the file.
     rules : JunctionRules
         Required evidence.
     check_letters : bool
@@ -152,11 +152,9 @@ def find_introns(
     InputFormatError
         If most junctions have other letters, as in another version of the genome.
     """
-    contig = contigs.indices([junction.contig for junction in junctions])
-    starts, ends, inside = _locate(junctions, contig, contigs.genome)
-    strand_of_letters = np.where(
-        inside, _strand_by_letters(contigs.genome.codes, starts, ends), _UNKNOWN
-    )
+    contig = genome.indices([junction.contig for junction in junctions])
+    starts, ends, inside = _locate(junctions, contig, genome)
+    strand_of_letters = np.where(inside, _strand_by_letters(genome.codes, starts, ends), _UNKNOWN)
     reads = np.array([junction.reads for junction in junctions], dtype=np.int64)
     if check_letters:
         _check_letters(source, strand_of_letters[inside & (reads >= rules.min_reads)])
@@ -233,7 +231,7 @@ def _check_letters(source: str, strands: NDArray[np.int64]) -> None:
 
 
 def check_introns(
-    annotation: Annotation, contigs: Contigs, min_intron: int, remedy: str | None
+    annotation: Annotation, genome: Genome, min_intron: int, remedy: str | None
 ) -> None:
     """Refuse an annotation whose introns mostly have other letters, or warn of it.
 
@@ -244,8 +242,8 @@ def check_introns(
     ----------
     annotation : Annotation
         Transcripts.
-    contigs : Contigs
-        Contigs of the genome by their names in the annotation.
+    genome : Genome
+        The genome, with the names of its contigs in the annotation.
     min_intron : int
         Length in bases of the shortest intron that counts.
     remedy : str or None
@@ -266,12 +264,12 @@ def check_introns(
     junctions = [
         Junction(*transcript[:3], "+-"[transcript[3]], 0, 0) for transcript in sorted(introns)
     ]
-    contig = contigs.indices([transcript.contig for transcript in junctions])
-    starts, ends, inside = _locate(junctions, contig, contigs.genome)
+    contig = genome.indices([transcript.contig for transcript in junctions])
+    starts, ends, inside = _locate(junctions, contig, genome)
     stated = np.array(
         [_FORWARD if transcript.strand == "+" else _REVERSE for transcript in junctions]
     )
-    n_fit = int((_strand_by_letters(contigs.genome.codes, starts, ends) == stated)[inside].sum())
+    n_fit = int((_strand_by_letters(genome.codes, starts, ends) == stated)[inside].sum())
     n_introns = int(inside.sum())
     if n_introns < _MIN_JUNCTIONS or n_fit >= _MIN_SPLICED_SHARE * n_introns:
         return

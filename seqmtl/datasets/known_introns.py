@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl.datasets.config import JunctionRules, SiteRules
 from seqmtl.datasets.introns import check_introns, find_introns
 from seqmtl.datasets.signals import annotated_sites
-from seqmtl.datasets.true_sites import Contigs, SiteResolver
+from seqmtl.datasets.true_sites import SiteResolver
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
@@ -76,19 +76,18 @@ def read_known_introns(
     annotation = read_annotation(path) if path != "-" and has_genes(path) else None
     junctions = [] if annotation is not None else read_junctions(path)
     genome = load_genome(fasta, padding=max(model.length for model in models) + 1)
-    contigs = Contigs(genome, {})
     if annotation is not None:
         annotated = [annotated_sites(annotation, signal, rules.min_intron) for signal in signals]
         bounds = {(t.contig, *intron) for t in annotation.transcripts for intron in t.introns}
     else:
-        introns = find_introns(organism, path, junctions, contigs, JunctionRules(min_reads=1))
+        introns = find_introns(organism, path, junctions, genome, JunctionRules(min_reads=1))
         annotated = [introns.annotated_sites(signal, rules.min_intron) for signal in signals]
         bounds = {junction[:3] for junction in introns.junctions}
-    bounds = _on_contigs(bounds, contigs, path, fasta)
+    bounds = _on_contigs(bounds, genome, path, fasta)
     sites_of_signals: list[Sites] = []
     for signal, model, sites_of_signal in zip(signals, models, annotated, strict=True):
         resolver = SiteResolver(organism, path, genome, model.site, model.length)
-        sites = resolver.find(sites_of_signal, contigs, allow_missing=True, remedy="").sites
+        sites = resolver.find(sites_of_signal, allow_missing=True, remedy="").sites
         if len(sites) < _MIN_SITES:
             raise InputFormatError(
                 f"at least {_MIN_SITES} {signal}s with the letters of the model and a whole window "
@@ -97,7 +96,7 @@ def read_known_introns(
             )
         sites_of_signals.append(Sites(sites.starts, sites.is_reverse))
     if annotation is not None:
-        check_introns(annotation, contigs, rules.min_intron, "")
+        check_introns(annotation, genome, rules.min_intron, "")
     lengths = np.array([end - start for _, start, end in sorted(bounds)], dtype=np.int64)
     return KnownIntrons(
         genome, sites_of_signals[0], sites_of_signals[1], lengths[lengths >= rules.min_intron]
@@ -105,11 +104,11 @@ def read_known_introns(
 
 
 def _on_contigs(
-    introns: set[tuple[str, int, int]], contigs: Contigs, path: str, fasta: str
+    introns: set[tuple[str, int, int]], genome: Genome, path: str, fasta: str
 ) -> set[tuple[str, int, int]]:
     """Return the introns on contigs of the genome, and warn of the others."""
     names = sorted({intron[0] for intron in introns})
-    index_of = dict(zip(names, contigs.indices(names).tolist(), strict=True))
+    index_of = dict(zip(names, genome.indices(names).tolist(), strict=True))
     missing_contigs = [name for name in names if index_of[name] < 0]
     if missing_contigs and len(missing_contigs) < len(names):
         logger.warning(

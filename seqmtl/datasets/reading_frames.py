@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from seqmtl.datasets.true_sites import Contigs
 from seqmtl.io.transcripts import Annotation, Transcript, UncertainRegion
 from seqmtl.sequences.alphabet import encode
+from seqmtl.sequences.genome import Genome
 
 _START = encode("ATG")
 _STOPS = np.array([encode(codon) for codon in ("TAA", "TAG", "TGA")])
 _CODON = 3
 
 
-def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
+def decide_coding(annotation: Annotation, genome: Genome) -> Annotation:
     """Return the annotation without coding sequences that are not reading frames.
 
     A thick part of BED12 that is the whole row is a coding sequence if it begins with ATG, ends
@@ -26,18 +26,18 @@ def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
     ----------
     annotation : Annotation
         Transcripts.
-    contigs : Contigs
-        Contigs of the genome by their names in the annotation.
+    genome : Genome
+        The genome, with the names of its contigs in the annotation.
     """
     if all(transcript.is_cds_certain for transcript in annotation.transcripts):
         return annotation
-    contig_indices = contigs.indices([transcript.contig for transcript in annotation.transcripts])
+    contig_indices = genome.indices([transcript.contig for transcript in annotation.transcripts])
     transcripts = []
     uncertain = list(annotation.uncertain)
     for transcript, number in zip(annotation.transcripts, contig_indices.tolist(), strict=True):
         if transcript.is_cds_certain:
             transcripts.append(transcript)
-        elif number >= 0 and _is_frame(transcript, contigs, number):
+        elif number >= 0 and _is_frame(transcript, genome, number):
             transcripts.append(replace(transcript, is_cds_certain=True))
         else:
             transcripts.append(replace(transcript, cds=(), is_cds_certain=True))
@@ -50,9 +50,8 @@ def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
     return replace(annotation, transcripts=transcripts, uncertain=uncertain)
 
 
-def _is_frame(transcript: Transcript, contigs: Contigs, number: int) -> bool:
+def _is_frame(transcript: Transcript, genome: Genome, number: int) -> bool:
     """Return whether the coding sequence is one reading frame from start to stop."""
-    genome = contigs.genome
     if transcript.end > genome.lengths[number]:
         return False
     first = int(genome.starts[number])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
-from seqmtl.sequences.intervals import merge_intervals
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
@@ -157,50 +156,6 @@ class Exclusion(NamedTuple):
         return cls(organism, ".", ".", ".", ".", ".", reason, number, source)
 
 
-@dataclass(frozen=True)
-class Contigs:
-    """The contigs of a genome by their names in another file.
-
-    Attributes
-    ----------
-    genome : Genome
-        Genome.
-    names : mapping of str to str
-        Contigs of the genome by their names in the file, if they differ.
-    """
-
-    genome: Genome
-    names: Mapping[str, str]
-
-    def indices(self, names: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
-        """Return the index of each contig, or -1 if the genome lacks it."""
-        genome_names = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
-        index = {name: -1 for name in genome_names}
-        genome = self.genome
-        index |= {
-            name: genome.index(other) for name, other in genome_names.items() if other in genome
-        }
-        return np.array([index[name] for name in names], dtype=np.int64)
-
-    def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
-        """Return disjoint intervals of the buffer on the plus and the minus strand.
-
-        Parameters
-        ----------
-        spans : sequence of (contig, start, end, is_reverse)
-            0-based half-open intervals, cut at the ends of the contigs.
-        """
-        columns = np.array([span[1:] for span in spans], dtype=np.int64).reshape(-1, 3)
-        contig = self.indices([span[0] for span in spans])
-        first, lengths = self.genome.starts[contig], self.genome.lengths[contig]
-        bounds = np.clip(columns[:, :2], 0, lengths[:, None])
-        is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
-        return [
-            merge_intervals((first[:, None] + bounds)[is_valid & (columns[:, 2] == is_reverse)])
-            for is_reverse in (0, 1)
-        ]
-
-
 @dataclass
 class TrueSites:
     """The true sites of an organism, and every annotated position, in the genome's buffer.
@@ -235,7 +190,8 @@ class SiteResolver:
     source : str
         Annotation, for messages.
     genome : Genome
-        Genome, padded with at least the window length.
+        Genome, padded with at least the window length, with the names of its contigs in the
+        annotation.
     site : Site
         Position of the site in a window.
     window : int
@@ -263,7 +219,6 @@ class SiteResolver:
     def find(
         self,
         annotated: Sites,
-        contigs: Contigs,
         *,
         uncertain: Sites | None = None,
         allow_missing: bool = False,
@@ -275,8 +230,6 @@ class SiteResolver:
         ----------
         annotated : Sites
             Annotated sites, see :func:`seqmtl.datasets.signals.site_columns`.
-        contigs : Contigs
-            Contigs of the genome by their names in the annotation.
         uncertain : Sites, optional
             Such positions that are neither true sites nor decoys, unless they are among the sites.
         allow_missing : bool
@@ -289,8 +242,8 @@ class SiteResolver:
         InputFormatError
             If contigs are unknown, or most sites lack the consensus of the signal.
         """
-        contig = contigs.indices(annotated["contigs"])
-        self._check_contigs(annotated, contig, contigs, allow_missing, remedy)
+        contig = self.genome.indices(annotated["contigs"])
+        self._check_contigs(annotated, contig, allow_missing, remedy)
         is_reverse, alternatives = annotated.is_reverse, annotated["alternatives"]
         starts, is_inside = self._locate(annotated, contig)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
@@ -317,7 +270,7 @@ class SiteResolver:
         true_sites = self._unique(annotated, sites, is_inside, reasons)
         past_end = self._past_end(annotated, contig)
         uncertain = past_end if uncertain is None else Sites.join([uncertain, past_end])
-        return replace(true_sites, all_sites=self._with(true_sites.all_sites, uncertain, contigs))
+        return replace(true_sites, all_sites=self._with(true_sites.all_sites, uncertain))
 
     def _past_end(self, annotated: Sites, contig: NDArray[np.int64]) -> Sites:
         """Return positions past the end of a contig, wrapped to its start: it may be circular."""
@@ -335,9 +288,9 @@ class SiteResolver:
             is_inside, local + self.genome.starts[contig], self.genome.padding
         ), is_inside
 
-    def _with(self, all_sites: Sites, uncertain: Sites, contigs: Contigs) -> Sites:
+    def _with(self, all_sites: Sites, uncertain: Sites) -> Sites:
         """Add positions to the annotated ones, as weak evidence."""
-        starts, is_inside = self._locate(uncertain, contigs.indices(uncertain["contigs"]))
+        starts, is_inside = self._locate(uncertain, self.genome.indices(uncertain["contigs"]))
         keys = np.unique(2 * starts[is_inside] + uncertain.is_reverse[is_inside])
         keys = keys[~np.isin(keys, 2 * all_sites.starts + all_sites.is_reverse)]
         added = Sites(keys // 2, keys % 2 > 0)
@@ -350,7 +303,6 @@ class SiteResolver:
         self,
         annotated: Sites,
         contig: NDArray[np.int64],
-        contigs: Contigs,
         allow_missing: bool,
         remedy: str,
     ) -> None:
@@ -365,7 +317,7 @@ class SiteResolver:
             "allow_missing_contigs = true leaves them out"
         )
         annotated_contigs.sort(key=lambda name: name != missing[0])
-        fasta_names = [contigs.names.get(name, name) for name in annotated_contigs]
+        fasta_names = [self.genome.aliases.get(name, name) for name in annotated_contigs]
         raise InputFormatError(
             f"{unknown_contig(fasta_names, self.genome.names)}{remedy}" + hint * (not has_none),
             path=self.source,

@@ -199,7 +199,7 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
     from seqmtl.datasets.config import SiteRules
     from seqmtl.datasets.introns import MOTIFS
     from seqmtl.datasets.signals import annotated_sites, positions_of
-    from seqmtl.datasets.true_sites import Contigs, SiteResolver
+    from seqmtl.datasets.true_sites import SiteResolver
 
     loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
     ends = []
@@ -208,7 +208,7 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
         site = Site(0, 2, ",".join(words), signal)
         resolver = SiteResolver("", annotation.path, loaded, site, site.length)
         annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
-        sites = resolver.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
+        sites = resolver.find(annotated, allow_missing=True).sites
         positions = positions_of(annotated.take(sites["row"]))
         ends.append({at: words[i] for at, i in zip(positions, sites["consensus"], strict=True)})
     donors, acceptors = ends

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from seqmtl.sequences.intervals import merge_intervals
 
 _EXAMPLES = 5
 _VERSION = re.compile(r"\.\d+$")
@@ -80,12 +83,15 @@ class Genome:
         Minimum number of N codes (4) before, between and after the contigs.
     locator : ContigTable, optional
         Location of all contigs in the buffer, if it holds other genomes too. Default: `contigs`.
+    aliases : mapping of str to str
+        Contigs by their names in other files, where these differ.
     """
 
     codes: NDArray[np.uint8]
     contigs: ContigTable
     padding: int
     locator: ContigTable | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
     _index: dict[str, int] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,6 +146,29 @@ class Genome:
         if name not in self._index:
             raise ValueError(unknown_contig([name], self.names))
         return self._index[name]
+
+    def indices(self, names: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
+        """Return the index of each contig by its name or alias, or -1 if the genome lacks it."""
+        index = {name: self._index.get(self.aliases.get(name, name), -1) for name in {*names}}
+        return np.array([index[name] for name in names], dtype=np.int64)
+
+    def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
+        """Return disjoint intervals of the buffer on the plus and the minus strand.
+
+        Parameters
+        ----------
+        spans : sequence of (contig, start, end, is_reverse)
+            0-based half-open intervals, cut at the ends of the contigs; contigs as in `indices`.
+        """
+        columns = np.array([span[1:] for span in spans], dtype=np.int64).reshape(-1, 3)
+        contig = self.indices([span[0] for span in spans])
+        first, lengths = self.starts[contig], self.lengths[contig]
+        bounds = np.clip(columns[:, :2], 0, lengths[:, None])
+        is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
+        return [
+            merge_intervals((first[:, None] + bounds)[is_valid & (columns[:, 2] == is_reverse)])
+            for is_reverse in (0, 1)
+        ]
 
     def contig(self, name: str) -> NDArray[np.uint8]:
         """Return the codes of a contig, a view."""

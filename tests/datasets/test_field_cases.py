@@ -73,12 +73,9 @@ def _lines(path):
 def find(folder, *of_config, **options):
     """Return true sites, and all sites of which decoys keep away, without the dataset."""
     config = write_config(folder, *of_config, **options)
-    contigs, annotated, uncertain, _ = read_sites(config, "o", config.organisms["o"])
-    finder = SiteResolver("o", "a", contigs.genome, config.site, config.window)
-    found, table = (
-        finder.find(annotated, contigs, uncertain=uncertain),
-        contigs.genome,
-    )
+    table, annotated, uncertain, _ = read_sites(config, "o", config.organisms["o"])
+    finder = SiteResolver("o", "a", table, config.site, config.window)
+    found = finder.find(annotated, uncertain=uncertain)
     result = []
     for own in (found.sites, found.all_sites):
         rows = table.contigs.contig_of(own.starts)

@@ -235,9 +235,9 @@ def test_sites_of_gffreads_bed_are_those_of_the_gff3(
             f'annotation = "{path}"\n'
         )
         config = read_config(tmp_path / "c.toml")
-        contigs, annotated, *_ = read_sites(config, "o", config.organisms["o"])
-        finder = SiteResolver("o", path, contigs.genome, config.site, config.window)
-        sites = finder.find(annotated, contigs).sites
+        genome, annotated, *_ = read_sites(config, "o", config.organisms["o"])
+        finder = SiteResolver("o", path, genome, config.site, config.window)
+        sites = finder.find(annotated).sites
         found.append({*zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True)})
     of_gff3, of_bed = found
     assert of_gff3
