@@ -106,10 +106,6 @@ CASES = [
         "pair.seqmtl",
         "scan pair.seqmtl g.fa --organism c_elegans --format introns -o out/t.bed",
     ),
-    *(
-        Case("results for a report", f"results/{name}.json", "report results -o out/r.html")
-        for name in ("e", "s")
-    ),
 ]
 
 

@@ -52,10 +52,6 @@ def write_files() -> None:
         _few_windows(letters[0])
         make.run("dataset gff3.toml -q -o d")
         shutil.copy(STARTER, "pair.seqmtl")
-        os.mkdir("results")
-        shutil.copy("m.seqmtl", "results")
-        make.run("evaluate m.seqmtl w.tsv --split all -q --bootstrap 0 --json results/e.json")
-        make.run("scan m.seqmtl g.fa --organism man -q -o t.bed --json results/s.json")
 
 
 def _few_windows(letters: str) -> None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._checks import refuse
-from seqmtl._schema import anything, flag, items, mapping, number, record, whole, word
 from seqmtl._version import __version__
 from seqmtl.comparison.protocol import PARTS
 from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
@@ -27,29 +25,8 @@ OVER_WINDOWS = (
 
 Document = Mapping[str, Any]
 
-_metric = number(min_val=0)
-_RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
-    [f"{metric}_interval" for metric in METRICS], items(_metric, 2, max_items=2)
-)
 #: Values of an organism after a run.
-VALUES = tuple(_RULES)
-_OF_A_RUN = {"chosen": mapping(anything), "converged": flag}
-_METHOD = record(
-    {
-        "tasks": mapping(record({key: items(rule, 1) for key, rule in _RULES.items()}), 1),
-        **{key: items(rule) for key, rule in _OF_A_RUN.items()},
-    }
-)
-_DOCUMENT = record(
-    {
-        "schema_version": whole(),
-        "settings": mapping(anything),
-        "splits": items(whole(), 1),
-        "drawn": items(word),
-        "sizes": mapping(mapping(record({"n": whole()})), 1),
-        "methods": mapping(_METHOD, 1),
-    }
-)
+VALUES = (*METRICS, *(f"{metric}_interval" for metric in METRICS))
 
 
 @dataclass(frozen=True)
@@ -127,28 +104,6 @@ def make_document(
         "sizes": dict(sizes),
         "methods": methods,
     }
-
-
-def check_document(document: Any) -> None:
-    """Check that a JSON document is that of a comparison.
-
-    Raises
-    ------
-    ValueError
-        If it is not; the message names the key.
-    """
-    _DOCUMENT("", document)
-    if document["schema_version"] != SCHEMA_VERSION:
-        refuse("schema_version", f"{SCHEMA_VERSION} (others are of another seqmtl)", document)
-    n_splits = len(document["splits"])
-    first = next(iter(document["methods"].values()))
-    for name, entry in document["methods"].items():
-        values = [entry["chosen"], entry["converged"]]
-        values += [task[key] for task in entry["tasks"].values() for key in VALUES]
-        if any(len(entries) != n_splits for entries in values):
-            refuse(f"methods.{name}", f"of {n_splits} splits", entry)
-        if entry["tasks"].keys() != first["tasks"].keys():
-            refuse(f"methods.{name}.tasks", f"{', '.join(first['tasks'])}", list(entry["tasks"]))
 
 
 def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from seqmtl._checks import check_choice, refuse
 from seqmtl._names import check_distinct
-from seqmtl._schema import Rule, either, flag, items, number, whole, word
+from seqmtl._schema import Rule, choice, either, flag, items, number, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import read_bytes
 from seqmtl.io.tsv import LONGEST_NAME
@@ -45,10 +45,6 @@ def _key(rule: Rule | type, default: Any = MISSING, *, name: str = "", kind: str
     return field(default=default, metadata={"rule": rule, "name": name, "kind": kind})
 
 
-def _one_of(*choices: str) -> Rule:
-    return lambda name, value: check_choice(name, value, choices)
-
-
 _share = number(min_val=0, max_val=1)
 _list_of_names = items(word, 1)
 
@@ -68,7 +64,7 @@ class SiteRules:
     """
 
     words: tuple[str, ...] | str = _key(
-        either((list,), _list_of_names, _one_of("canonical", "all")), "canonical", name="consensus"
+        either((list,), _list_of_names, choice("canonical", "all")), "canonical", name="consensus"
     )
     min_intron: int = _key(whole(1), 20)
     sources: tuple[str, ...] | None = _key(_list_of_names, None)
@@ -126,7 +122,7 @@ class SplitRules:
         Whether sites of train may have a homologue in valid or test; otherwise they are left out.
     """
 
-    by: str = _key(_one_of("auto", "contigs", "blocks"), "auto")
+    by: str = _key(choice("auto", "contigs", "blocks"), "auto")
     valid: float = _key(_share, 0.1)
     test: float = _key(_share, 0.2)
     block: int = _key(whole(1), 100_000)
@@ -191,7 +187,7 @@ class Config:
     """Configuration of a dataset, see :func:`read_config`."""
 
     path: str = ""
-    signal: str = _key(_one_of(*SIGNALS))
+    signal: str = _key(choice(*SIGNALS))
     window: int = _key(whole(1), 241)
     shift: int = _key(whole(-(1 << 31), 1 << 31), 0)
     seed: int = _key(whole(), 0)

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl._messages import message_of
-from seqmtl._schema import items, record, text, whole
-from seqmtl.comparison.results import check_document
-from seqmtl.evaluation.documents import check_evaluation, check_paired_evaluation
+from seqmtl.comparison.results import SCHEMA_VERSION
 from seqmtl.exceptions import (
     InputFormatError,
     ModelFileError,
@@ -39,16 +37,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 _DEEPEST = 3
-_TRAINED = record({"train": record({"n": whole(1)})})
-_SCAN = {
-    "files": items(text),
-    "organism": text,
-    "n_bases": whole(),
-    "n_scored": whole(),
-    "n_reported": whole(),
-}
-_SCANS = record({"model": text, "genome": text, "scans": items(record(_SCAN))})
-_ANNOTATED = record({"organism": text, "introns": whole()})
 _INTRONS = "sites.introns.gff3"
 
 
@@ -139,25 +127,19 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     if document.get("kind") == KIND:
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(contents, path)
-    elif document.get("command") == "annotate" and "seqmtl_version" in document:
-        _ANNOTATED("", document)
-        _add_introns(contents, path, document)
-        _SCANS("", document)
-        contents.scans[name] = document
-    elif document.get("command") == "scan" and "seqmtl_version" in document:
-        _SCANS("", document)
+    elif document.get("command") in ("annotate", "scan") and "scans" in document:
+        if document["command"] == "annotate":
+            _add_introns(contents, path, document)
         contents.scans[name] = document
     elif {"signals", "split"} <= document.keys():
-        check_paired_evaluation(document)
         contents.pairs[name] = document
     elif {"signal", "split", "tasks"} <= document.keys():
-        check_evaluation(document)
         _add_evaluation(contents, path, document)
     elif {"tasks", "mean", "bootstrap"} <= document.keys():
         raise ValueError("an evaluation of windows; the page shows evaluations of datasets")
     elif {"methods", "sizes", "settings"} <= document.keys():
-        check_document(document)
-        items(_TRAINED, 1)("sizes", list(document["sizes"].values()))
+        if document.get("schema_version") != SCHEMA_VERSION:
+            raise ValueError("a comparison of another version of seqmtl; run seqmtl compare again")
         contents.comparisons[name] = document
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from seqmtl._html import embedded
 from seqmtl._version import __version__
 from seqmtl.comparison.results import draw_comparison
-from seqmtl.evaluation.documents import METHODS
 from seqmtl.evaluation.tables import Column
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import annotation_path
@@ -29,6 +28,7 @@ from seqmtl.reporting.genome_view import (
 from seqmtl.reporting.introns import INTRONS, calls_in
 from seqmtl.reporting.signal_sections import Values, results, table
 from seqmtl.splicing.model import expectation
+from seqmtl.splicing.paired_scores import METHODS
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
 _MAX_REGIONS = 3

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from seqmtl.evaluation.cells import MEAN, Cell, metric_cells, tie
-from seqmtl.evaluation.documents import METHODS
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents, Signal
+from seqmtl.splicing.paired_scores import METHODS
 
 _MAX_NAMES = 3  # organisms named in the title
 _AUPRC = "auprc_genome"

@@ -9,7 +9,6 @@ import numpy as np
 
 from seqmtl._names import match_names
 from seqmtl.calibration.curve import to_probability
-from seqmtl.evaluation.documents import METHODS
 from seqmtl.scanning.candidate_scores import IN_MASK, CandidateScores, block_edges
 from seqmtl.scanning.labelled_scores import LabelledScores
 from seqmtl.sequences.intervals import is_inside
@@ -29,6 +28,8 @@ from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
 
+#: How sites are scored.
+METHODS = ("alone", "paired")
 _PIECE = 1_000_000  # bases that are scored at a time
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from seqmtl.comparison.results import (
     Result,
-    check_document,
     draw_comparison,
     make_document,
     summarize,
@@ -95,12 +94,6 @@ def test_one_split_has_no_spread_and_what_is_drawn_is_described():
         (("train",), "over 2 splits, which differ in their training windows; the test windows are"),
     ):
         assert note in to_markdown(make_document(RESULTS, {}, {}, drawn))
-
-
-def test_results_of_another_version_are_refused(document):
-    for version in (1, 3):
-        with pytest.raises(ValueError, match="schema_version must be 2"):
-            check_document({**document, "schema_version": version})
 
 
 def test_the_figure_shows_every_mean(document):

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from seqmtl import TaskKernel, Windows
-from seqmtl.evaluation.documents import METHODS
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
@@ -22,6 +21,7 @@ from seqmtl.splicing.candidates import cut_regions, end_finders, find_piece
 from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.coding import Transcribed
 from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.paired_scores import METHODS
 from seqmtl.splicing.regions import read_both
 from tests.invocation import run
 from tests.oracles.annotation import reverse_complement
