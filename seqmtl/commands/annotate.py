@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,8 @@ from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.write import check_outputs, make_folder, write_json
+from seqmtl.files.streams import check_regular
+from seqmtl.files.write import check_outputs, output_folder, write_json
 
 if TYPE_CHECKING:
     from seqmtl.commands.scan import Scan
@@ -68,10 +68,8 @@ class Annotate(_options.Threads):
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
 
-        for path, what in ((self.genome, "genome"), (self.introns, "introns")):
-            if path is not None and not os.path.isfile(path):
-                fault = "not a regular file" if os.path.exists(path) else "no such file"
-                raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
+        check_regular(self.genome, "genome")
+        check_regular(self.introns, "introns")
         base = PairedModel.load(self.model)
         (name, like), signals = self.organism_of(base), (*base.site_models,)
         if like is not None:
@@ -81,19 +79,13 @@ class Annotate(_options.Threads):
             check_first_field(contig)
         sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals, has_introns=True)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
-        is_new = not os.path.exists(self.output)
-        make_folder(self.output)
-        try:
+        with output_folder(self.output):
             check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
             self._remove(outputs)
             model, calls = self._adapt(base, name, like), Calls()
             del base  # it is large
             scan = self._scan(name).scan(model, calls.add, lengths)[0]
             return self._summarise(name, model, scan, calls)
-        finally:
-            if is_new:
-                with suppress(OSError):  # it is not empty
-                    os.rmdir(self.output)
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -14,7 +13,8 @@ from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.write import check_outputs, make_folder, write_json, write_lines
+from seqmtl.files.streams import check_regular
+from seqmtl.files.write import check_outputs, output_folder, write_json, write_lines
 
 if TYPE_CHECKING:
     from seqmtl.io.intron_chains import IntronChain, IntronFile
@@ -89,10 +89,8 @@ class Introns(_options.Relatives, _options.Threads):
         from seqmtl.loading import load_site_model
         from seqmtl.scanning.predictor import NOT_OF_INTRONS
 
-        for path, what in ((self.genome, "genome"), (self.introns, "introns")):
-            if not os.path.isfile(path):
-                fault = "not a regular file" if os.path.exists(path) else "no such file"
-                raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
+        check_regular(self.genome, "genome")
+        check_regular(self.introns, "introns")
         predictor = load_site_model(self.model).predictor(
             self.organism, like=self.like, tree=self.tree, genome=self.genome
         )
@@ -109,19 +107,13 @@ class Introns(_options.Relatives, _options.Threads):
             os.path.join(self.output, name)
             for name in (_TABLE, _TRANSCRIPTS, os.path.basename(self.introns))
         ]
-        is_new = not os.path.exists(self.output)
-        make_folder(self.output)
-        try:
+        with output_folder(self.output):
             inputs = [self.model, self.genome, self.introns, self.tree]
             check_outputs(inputs, [*paths, self.json])
             judged = _judge(predictor, self.genome, self.introns, source)
             introns = _by_intron(judged)
             _check_letters(introns, self.introns, self.genome)
             self._write(paths, source, judged, introns)
-        finally:
-            if is_new:
-                with suppress(OSError):  # it is not empty
-                    os.rmdir(self.output)
         counts = {
             "schema_version": 1,
             "command": "introns",

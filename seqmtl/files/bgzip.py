@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import IO, cast
 
 from seqmtl.files.streams import Output
-from seqmtl.files.write import BGZIP_INDEXES, atomic_write
+from seqmtl.files.write import atomic_write
 
 logger = logging.getLogger(__name__)
 
 #: The empty block that ends a file.
 BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
+_INDEXES = (".tbi", ".csi")
 _TEXT_BYTES = 65_280  # uncompressed bytes per block
 _HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
 _LEVEL = 4
@@ -61,7 +62,7 @@ def open_packed(output: Output) -> Iterator[IO[bytes]]:
         yield stream
         if packer(output) is bgzip:
             stream.write(BGZIP_END)
-            for suffix in BGZIP_INDEXES:
+            for suffix in _INDEXES:
                 Path(f"{os.fspath(output)}{suffix}").unlink(missing_ok=True)
 
 
@@ -93,7 +94,7 @@ def index_packed(path: str, preset: str, longest: int = 0) -> None:
         remedy = f"run pip install pysam, or tabix -p {preset}"
         logger.info("%s: no index was written: an index needs pysam: %s", path, remedy)
         return
-    index = f"{path}{BGZIP_INDEXES[longest > _LONGEST_TBI]}"
+    index = f"{path}{_INDEXES[longest > _LONGEST_TBI]}"
     try:
         with atomic_write(index, "wb") as stream:
             try:

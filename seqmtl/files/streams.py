@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from gzip import BadGzipFile
 from typing import IO, Any, TypeAlias, cast
 
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.pipes import is_pipe, open_pipe, peek_pipe
 
 _DAMAGED: tuple[type[Exception], ...] = (BadGzipFile, zlib.error)
@@ -326,6 +326,19 @@ class _InputFile(io.FileIO):
         except OSError as error:
             error.filename = self.name
             raise
+
+
+def check_regular(path: str | None, what: str) -> None:
+    """Check that a path, if there is one, is a regular file, which can be read several times.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is not; `what` is what the file has.
+    """
+    if path is not None and not os.path.isfile(path):
+        fault = "not a regular file" if os.path.exists(path) else "no such file"
+        raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
 
 
 def read_bytes(path: PathLike) -> bytes:

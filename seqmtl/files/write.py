@@ -6,7 +6,6 @@ killed leaves it there. If two runs write the same output, the last one to end w
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import json
@@ -26,9 +25,6 @@ from seqmtl.files.streams import PathLike, source_name
 
 #: Part of the names of files and folders that are not complete.
 UNFINISHED = ".unfinished-"
-#: Endings of the index of a bgzip file, and of all indexes of a file.
-BGZIP_INDEXES = (".tbi", ".csi")
-_INDEXES = (".fai", ".gzi", *BGZIP_INDEXES)
 #: Other names of standard output. Another file of these names would replace that of the shell.
 STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
@@ -160,24 +156,39 @@ def atomic_folder(
         If the folder cannot be created or written.
     """
     folder = Path(path)
-    is_new = not folder.exists()
-    make_folder(folder)
-    hidden = Path(_hidden_name(os.fspath(folder)))
-    make_folder(hidden)
+    with output_folder(folder):
+        hidden = Path(_hidden_name(os.fspath(folder)))
+        make_folder(hidden)
+        try:
+            for name in folders:
+                make_folder(hidden / name)
+            yield hidden
+            names = [os.fspath(p.relative_to(hidden)) for p in hidden.rglob("*") if p.is_file()]
+            (folder / last).unlink(missing_ok=True)
+            for name in sorted(names, key=lambda name: (name == last, name != first, name)):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(hidden / name, folder / name)
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
+
+
+@contextmanager
+def output_folder(path: PathLike) -> Iterator[None]:
+    """Create a folder for the block, if there is none, and remove it if it stays empty.
+
+    Raises
+    ------
+    SeqmtlError
+        See :func:`make_folder`.
+    """
+    is_new = not os.path.exists(path)
+    make_folder(path)
     try:
-        for name in folders:
-            make_folder(hidden / name)
-        yield hidden
-        names = [os.fspath(p.relative_to(hidden)) for p in hidden.rglob("*") if p.is_file()]
-        (folder / last).unlink(missing_ok=True)
-        for name in sorted(names, key=lambda name: (name == last, name != first, name)):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(hidden / name, folder / name)
+        yield
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
         if is_new:
             with suppress(OSError):  # it is not empty
-                folder.rmdir()
+                os.rmdir(path)
 
 
 def make_folder(path: PathLike) -> None:
@@ -203,8 +214,7 @@ def check_outputs(
 ) -> None:
     """Check outputs before long work starts.
 
-    Each must be a file that can be written, no other output, and no input, links included. The
-    indexes of an input are inputs, too, and those of a compressed output are outputs.
+    Each must be a file that can be written, no other output, and no input, links included.
 
     Parameters
     ----------
@@ -222,49 +232,26 @@ def check_outputs(
         If an output cannot be used.
     """
     inputs, outputs = [*inputs], [*outputs]
-    if replaced and not (outputs and outputs[0] and _file_id(outputs[0]) == _file_id(replaced)):
+    place = os.path.realpath
+    if replaced and not (outputs[0] and place(outputs[0]) == place(replaced)):
         inputs.append(replaced)
-    files = [path for path in outputs if path and path != "-"]
-    files += [f"{path}{end}" for path in files if path.endswith(".gz") for end in BGZIP_INDEXES]
-    for path in files:
+    input_of = {place("/dev/stdin" if path == "-" else path): path for path in inputs if path}
+    written = set()
+    for path in filter(None, outputs):
+        if path == "-":
+            continue
         _check_writable(path)
-    input_of = {_file_id(path): path for path in _files_of(inputs)}
-    seen = set()
-    for path in files:
         if is_special(path):  # /dev/null takes all
             continue
-        if _file_id(path) in seen:
-            raise SeqmtlError(
-                f"{path} is named as two outputs, or is the index of one; give each a file of "
-                "its own"
-            )
-        seen.add(_file_id(path))
-        stem, ending = os.path.splitext(path)
-        for name in (path, stem) if ending in _INDEXES else (path,):
-            if _file_id(name) in input_of:
-                raise SeqmtlError(
-                    f"{path} would overwrite the input {source_name(input_of[_file_id(name)])}; "
-                    "choose another output"
-                )
-
-
-def _files_of(inputs: Iterable[str | None]) -> Iterator[str]:
-    """Yield the files among the inputs, those in the folders among them, and their indexes."""
-    for path in filter(None, inputs):
-        if path == "-":
-            yield path
-        names = os.listdir(path) if os.path.isdir(path) else [""]
-        for file in (os.path.join(path, name) if name else path for name in names):
-            yield from filter(os.path.isfile, (f"{file}{end}" for end in ("", *_INDEXES)))
-
-
-def _file_id(path: str) -> tuple[int, int] | str:
-    """Return what all names of a file share; that of a missing file is its path."""
-    try:
-        status = os.stat("/dev/stdin" if path == "-" else path)
-    except OSError:
-        return os.path.realpath(path)
-    return status.st_dev, status.st_ino
+        target = place(path)
+        if target in written:
+            raise SeqmtlError(f"{path} is named as two outputs; give each a file of its own")
+        written.add(target)
+        folder = os.path.dirname(target) if os.path.exists(target) else ""
+        taken = {target, folder} & input_of.keys()
+        if taken:
+            name = source_name(input_of[taken.pop()])
+            raise SeqmtlError(f"{path} would overwrite the input {name}; choose another output")
 
 
 def _check_writable(path: str) -> None:
@@ -276,24 +263,12 @@ def _check_writable(path: str) -> None:
         fault = "it is a folder; give a file name"
     elif is_special(path):
         fault = "" if os.access(path, os.W_OK) else "it is not writable"
-    elif _is_too_long(path):
-        fault = "its name is too long, with what is added until the file is complete"
     elif not os.path.isdir(folder):
         fault = f"no folder {folder}; create it first"
     elif not os.access(folder, os.W_OK):
         fault = f"the folder {folder} is not writable"
     if fault:
         raise SeqmtlError(f"cannot write {path}: {fault}")
-
-
-def _is_too_long(path: str) -> bool:
-    """Return whether the disk takes no file of this name, or of its hidden one."""
-    folder, name = os.path.split(path)
-    try:
-        os.lstat(os.path.join(folder, f".{name}{UNFINISHED}{'0' * 8}"))
-    except OSError as error:
-        return error.errno == errno.ENAMETOOLONG
-    return False
 
 
 def is_special(path: PathLike) -> bool:

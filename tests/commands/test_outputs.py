@@ -42,16 +42,13 @@ def made(tmp_path_factory):
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    for name in ("x.vcf.gz.tbi", "x.bed.gz.csi", "genomes/ape.fa.fai", "genomes/tree.fa"):
-        (folder / name).write_text(FILES["tree.json"])
-    (folder / "index").symlink_to("genomes/ape.fa.fai")
+    (folder / "genomes" / "tree.fa").write_text(FILES["tree.json"])
     (folder / "explained").mkdir()
     (folder / "explained" / "poim_ape.tsv").write_text(FILES["few.tsv"])
     (folder / "few.tsv").rename(folder / "few.tsv.checkpoint")
     (folder / "few.tsv").write_text(FILES["few.tsv"])
     genome = folder / "genomes" / "ape.fa"
     (folder / "link.fa").symlink_to(genome)
-    os.link(genome, folder / "hard.fa")
     with contextlib.chdir(folder):
         for signal, out, model in (("acceptor", "don", "m"), ("donor", "donors", "d")):
             for command in (
@@ -80,17 +77,14 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("train don -o new.seqmtl --json {}", "don/summary.json"),
         ("train don -o {}", "don/excluded.tsv"),
         ("train don -o {}", "genomes/man.fa"),
-        ("train don -o {}", "genomes/man.fa.fai"),
         ("train windows.tsv.gz -o new.seqmtl --tree tree.nwk --json {}", "tree.nwk"),
         ("calibrate m.seqmtl don -o new.seqmtl --json {}", "don/regions.tsv"),
         ("calibrate m.seqmtl don -o new.seqmtl --json {}", "m.seqmtl"),
         ("evaluate m.seqmtl don --json {}", "genomes/man.fa"),
         ("pair d.seqmtl m.seqmtl donors don -o {}", "donors/windows.tsv"),
         ("pair d.seqmtl m.seqmtl donors don -o new.seqmtl --json {}", "don/windows.tsv"),
-        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "hard.fa"),
         ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "link.fa"),
         ("scan m.seqmtl link.fa --organism ape --format bed -o {}", "genomes/ape.fa"),
-        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "genomes/ape.fa.fai"),
         ("scan m.seqmtl genomes/ape.fa --organism ape -o x.bed --json {}", "m.seqmtl"),
         (
             "variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape -o new.vcf "
@@ -101,14 +95,7 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
         ("similarity --source taxonomy=dump --organisms ape,man -o {}", "dump/names.dmp"),
         ("compare windows.tsv.gz --methods union --json {}", "windows.tsv.gz"),
-        # what is written or removed beside an output, and what is read beside an input
-        (
-            "variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape --chrom-map "
-            "x.vcf.gz.tbi -o {}",
-            "x.vcf.gz",
-        ),
-        ("scan m.seqmtl genomes/ape.fa --organism ape --regions x.bed.gz.csi -o {}", "x.bed.gz"),
-        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "index"),
+        # what is written beside an output, and what is in an output folder
         ("train few.tsv.checkpoint -o {}", "few.tsv"),
         ("explain m.seqmtl {} --organism ape -o explained", "explained/poim_ape.tsv"),
         ("simulate --tree genomes/tree.fa -o . --windows {}", "60"),
@@ -137,16 +124,6 @@ def test_standard_input_is_an_input(made, tmp_path):
     assert done.returncode == 1
     assert f"{genome} would overwrite the input standard input; choose another" in done.stderr
     assert genome.read_bytes() == (made / "genomes" / "ape.fa").read_bytes()
-
-
-@pytest.mark.parametrize("index", ["x.vcf.gz.tbi", "x.vcf.gz.csi", "link"])
-def test_an_output_is_no_index_of_another(made, seqmtl, monkeypatch, tmp_path, index):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "link").symlink_to("x.vcf.gz.tbi")
-    command = f"variants {made}/m.seqmtl --vcf {made}/in.vcf --fasta {made}/genomes/ape.fa"
-    told = seqmtl(f"{command} --organism ape -o x.vcf.gz --json {index}", 1).err
-    assert "is named as two outputs, or is the index of one" in told
-    assert os.listdir(tmp_path) == ["link"]
 
 
 def test_a_model_may_be_calibrated_in_place_and_an_organism_may_be_called_as_a_file(

@@ -261,47 +261,33 @@ def test_a_killed_run_leaves_the_file_there_was_and_a_hidden_one(tmp_path, other
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """Return an input in the folder of the test, with a soft and a hard link."""
+    """Return an input in the folder of the test, with a link."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "tree.nwk"
     path.write_text("(a:1,b:1);")
     (tmp_path / "link.nwk").symlink_to("tree.nwk")
-    os.link(path, tmp_path / "hard.nwk")
-    (tmp_path / "hard.nwk.fai").write_text("")
-    (tmp_path / "index").symlink_to("hard.nwk.fai")
     return path
 
 
 INPUT = "would overwrite the input tree.nwk; choose another output"
-TWO = "is named as two outputs, or is the index of one; give each a file of its own"
+TWO = "is named as two outputs; give each a file of its own"
 BAD_OUTPUTS = [
     (["tree.nwk"], ["tree.nwk"], INPUT),
     (["tree.nwk"], ["new", "link.nwk"], INPUT),
-    (["tree.nwk"], ["hard.nwk"], INPUT),
     (["tree.nwk"], ["{folder}/tree.nwk"], INPUT),
-    *((["tree.nwk"], [f"tree.nwk{end}"], INPUT) for end in (".fai", ".gzi", ".tbi", ".csi")),
-    (["hard.nwk"], ["index"], "index would overwrite the input hard.nwk.fai"),
-    (["new.gz.tbi"], ["new.gz"], "new.gz.tbi would overwrite the input new.gz.tbi"),
-    (["{folder}"], ["tree.nwk"], "would overwrite the input .*(tree|link|hard).nwk"),
+    (["{folder}"], ["tree.nwk"], "tree.nwk would overwrite the input {folder}"),
     ([], ["new", "./new"], f"^./new {TWO}"),
-    ([], ["tree.nwk", "hard.nwk"], f"^hard.nwk {TWO}"),
-    ([], ["new.gz", "new.gz.csi"], f"^new.gz.csi {TWO}"),
+    ([], ["tree.nwk", "link.nwk"], f"^link.nwk {TWO}"),
     ([], ["starter:donor"], "models of the package have such names; choose another"),
     ([], ["{folder}"], "cannot write .*: it is a folder; give a file name"),
     ([], ["none/x"], "cannot write none/x: no folder none; create it first"),
-    ([], ["x" * 240], "cannot write x{240}: its name is too long"),
-    ([], ["of.gz"], "cannot write of.gz.tbi: it is a folder; give a file name"),
 ]
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "message"), BAD_OUTPUTS)
 def test_outputs_that_are_refused(tree, inputs, outputs, message):
-    if inputs == ["new.gz.tbi"]:
-        tree.rename("new.gz.tbi")
-    if outputs == ["of.gz"]:
-        os.mkdir("of.gz.tbi")
     inputs, outputs = ([name.format(folder=tree.parent) for name in x] for x in (inputs, outputs))
-    with pytest.raises(SeqmtlError, match=message):
+    with pytest.raises(SeqmtlError, match=message.format(folder=tree.parent)):
         check_outputs(inputs, outputs)
 
 
