@@ -119,7 +119,7 @@ def called(model: PairedModel, genes: dict[str, Gene], folder: Path) -> dict[str
             add_unlabelled(model, name, str(path), species, None).paired(), name, introns=0.5
         )
         for contig in read_contigs(path):
-            introns = finder.find(contig, 0, contig.codes.size).sites_by_signal["introns"]
+            introns = finder.find(contig, 0, contig.codes.size)["introns"]
             plus = introns.take(~introns.is_reverse)
             bounds = zip(plus.starts.tolist(), plus["ends"].tolist(), strict=True)
             calls[contig.name] = set(bounds)

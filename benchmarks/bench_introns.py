@@ -95,7 +95,7 @@ def main() -> None:
     predictor = model.predictor(
         organism, like=arguments.like, genome=arguments.genome if arguments.like else None
     )
-    chains = read_intron_chains(arguments.annotation).chains
+    chains = read_intron_chains(arguments.annotation)[0]
     chains = [chain for chain in chains if chain.introns]
     annotated = {
         (chain.contig, *intron, chain.strand) for chain in chains for intron in chain.introns

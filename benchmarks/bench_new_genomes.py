@@ -88,7 +88,7 @@ def called(model: PairedModel, organism: str, genome: str) -> dict[Intron, float
     for contig in read_contigs(genome):
         for first in range(0, contig.codes.size, finder.block):
             last = min(first + finder.block, contig.codes.size)
-            introns = finder.find(contig, first, last).sites_by_signal["introns"]
+            introns = finder.find(contig, first, last)["introns"]
             columns = introns.starts, introns["ends"], introns.is_reverse, introns["probability"]
             rows = zip(*(column.tolist() for column in columns), strict=True)
             found |= {(contig.name, *row[:3]): row[3] for row in rows}

@@ -64,7 +64,7 @@ def of_model(path: str, signal: str, firsts: NDArray[Any], contig: ContigPiece) 
     known: dict[tuple[int, bool], float] = {}
     for first in range(0, contig.codes.size, finder.block):
         last = min(first + finder.block, contig.codes.size)
-        sites = finder.find(contig, first, last).sites_by_signal[signal]
+        sites = finder.find(contig, first, last)[signal]
         keys = zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True)
         known |= dict(zip(keys, sites["scores"].tolist(), strict=True))
     keys = [(place, strand == 1) for strand in (0, 1) for place in firsts[strand].tolist()]

@@ -17,7 +17,7 @@ from seqmtl.files.streams import check_regular
 from seqmtl.files.write import check_outputs, output_folder, write_json, write_lines
 
 if TYPE_CHECKING:
-    from seqmtl.io.intron_chains import IntronChain, IntronFile
+    from seqmtl.io.intron_chains import IntronChain
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.splicing.judging import JudgedChain
 
@@ -96,8 +96,8 @@ class Introns(_options.Relatives, _options.Threads):
         )
         if not predictor.has_introns:
             raise UsageError(NOT_OF_INTRONS)
-        source = read_intron_chains(self.introns)
-        if self.min_probability is not None and source.format == "genes":
+        chains, kind = read_intron_chains(self.introns)
+        if self.min_probability is not None and kind == "genes":
             raise UsageError(
                 "is for rows of introns (BED, SJ.out.tab, hints); of genes, transcripts.tsv has "
                 "the least probable intron of each transcript: leave it out",
@@ -110,16 +110,16 @@ class Introns(_options.Relatives, _options.Threads):
         with output_folder(self.output):
             inputs = [self.model, self.genome, self.introns, self.tree]
             check_outputs(inputs, [*paths, self.json])
-            judged = _judge(predictor, self.genome, self.introns, source)
+            judged = _judge(predictor, self.genome, self.introns, chains)
             introns = _by_intron(judged)
             _check_letters(introns, self.introns, self.genome)
-            self._write(paths, source, judged, introns)
+            self._write(paths, kind, judged, introns)
         counts = {
             "schema_version": 1,
             "command": "introns",
             "seqmtl_version": __version__,
             "organism": predictor.organism,
-            **_counts(self.introns, introns, n_given=len(_distinct(source.chains))),
+            **_counts(self.introns, introns, n_given=len(_distinct(chains))),
         }
         write_json(self.json, counts)
         return counts
@@ -127,7 +127,7 @@ class Introns(_options.Relatives, _options.Threads):
     def _write(
         self,
         paths: Sequence[str],
-        source: IntronFile,
+        kind: str,
         judged: list[JudgedChain],
         introns: _Introns,
     ) -> None:
@@ -136,13 +136,13 @@ class Introns(_options.Relatives, _options.Threads):
         write_lines(table, _table(introns))
         if any(one.chain.transcript for one in judged):
             write_lines(transcripts, _transcript_table(judged))
-        if source.format != "rows" or self.min_probability is not None:
-            self._write_copy(copy, source, judged, introns)
+        if kind != "rows" or self.min_probability is not None:
+            self._write_copy(copy, kind, judged, introns)
 
     def _write_copy(
         self,
         path: str,
-        source: IntronFile,
+        kind: str,
         judged: list[JudgedChain],
         introns: _Introns,
     ) -> None:
@@ -150,7 +150,7 @@ class Introns(_options.Relatives, _options.Threads):
         from seqmtl.files.bgzip import open_packed, packer
         from seqmtl.io.intron_chains import introns_with_probabilities, lines_with_probabilities
 
-        if source.format == "genes":
+        if kind == "genes":
             lines = lines_with_probabilities(
                 self.introns, ((one.chain, one.texts()) for one in judged)
             )
@@ -163,7 +163,7 @@ class Introns(_options.Relatives, _options.Threads):
                 self.introns,
                 probabilities,
                 self.min_probability or 0.0,
-                are_hints=source.format == "hints",
+                are_hints=kind == "hints",
             )
         with open_packed(path) as stream:
             for batch in _batches(lines):
@@ -181,14 +181,16 @@ def _batches(lines: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
     yield b"".join(batch)
 
 
-def _judge(predictor: Predictor, genome: str, path: str, source: IntronFile) -> list[JudgedChain]:
+def _judge(
+    predictor: Predictor, genome: str, path: str, chains: Iterable[IntronChain]
+) -> list[JudgedChain]:
     """Judge the introns on the contigs of a genome, and warn of others."""
     from seqmtl.io.genome import contig_lengths, read_contigs
     from seqmtl.sequences.genome import unknown_contig
 
     lengths = contig_lengths(genome)
     chains_of: dict[str, list[IntronChain]] = {}
-    for chain in source.chains:
+    for chain in chains:
         if chain.introns:
             chains_of.setdefault(chain.contig, []).append(chain)
     missing = [name for name in chains_of if name not in lengths]
@@ -208,8 +210,8 @@ def _judge(predictor: Predictor, genome: str, path: str, source: IntronFile) -> 
             genome,
             missing[0],
         )
-    for name, chains in chains_of.items():
-        last = max(chain.introns[-1][1] for chain in chains)
+    for name, of_contig in chains_of.items():
+        last = max(chain.introns[-1][1] for chain in of_contig)
         if last > lengths[name]:
             raise SeqmtlError(
                 f"{path}: an intron ends at base {last:,} of {name}, which has {lengths[name]:,} "

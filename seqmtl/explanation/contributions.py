@@ -10,7 +10,6 @@ letters of its stretch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,14 +96,14 @@ def _terms(
     digits = codes & 3
     is_other = codes > 3
     parts, changes = np.zeros(windows.shape), np.zeros((*windows.shape, 4))
-    for columns, w, dmers in _dmers(model, windows, organism, anywhere):
+    for columns, w, number, n_other in _dmers(model, windows, organism, anywhere):
         n_bases = columns.stop - columns.start
         powers = 4 ** np.arange(n_bases)[::-1]
-        before = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
+        before = np.where(n_other == 0, w[number], 0.0)
         parts[:, columns] += before[:, np.newaxis] / n_bases
-        without = dmers.number[:, np.newaxis] - digits[:, columns] * powers
+        without = number[:, np.newaxis] - digits[:, columns] * powers
         after = w[without[..., np.newaxis] + np.arange(4) * powers[:, np.newaxis]]
-        after[dmers.n_other[:, np.newaxis] > is_other[:, columns]] = 0.0
+        after[n_other[:, np.newaxis] > is_other[:, columns]] = 0.0
         changes[:, columns] += after - before[:, np.newaxis, np.newaxis]
     if anywhere:
         factor = scale_of(windows) * windows.length**0.5
@@ -113,20 +112,14 @@ def _terms(
     return parts, changes
 
 
-class _Dmers(NamedTuple):
-    """The d-mers of n windows at a position, shapes (n,): base-4 numbers, N read as A; counts of N.
-
-    N stands for any letter other than A, C, G, T.
-    """
-
-    number: NDArray[np.int64]
-    n_other: NDArray[np.int64]
-
-
 def _dmers(
     model: MultiTaskModel, windows: Windows, organism: str, anywhere: bool
-) -> Iterator[tuple[slice, NDArray[np.float64], _Dmers]]:
-    """Yield positions of a d-mer, weights of all d-mers there, and those of the windows."""
+) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield positions of a d-mer, weights of all d-mers there, and those of the n windows.
+
+    These are base-4 numbers, shape (n,), with N (any letter other than A, C, G, T) read as A, and
+    counts of N.
+    """
     codes = windows.matrix().astype(np.int64)
     digits = codes & 3
     is_other = codes > 3
@@ -136,7 +129,7 @@ def _dmers(
         for last, w in zip(range(first, windows.length), levels, strict=False):
             number = 4 * number + digits[:, last]
             n_other = n_other + is_other[:, last]
-            yield slice(first, last + 1), w, _Dmers(number, n_other)
+            yield slice(first, last + 1), w, number, n_other
 
 
 def _check_length(model: MultiTaskModel, windows: Windows) -> None:

@@ -51,22 +51,6 @@ class IntronChain(NamedTuple):
     line: int = 0
 
 
-class IntronFile(NamedTuple):
-    """The introns of a file.
-
-    Attributes
-    ----------
-    chains : list of IntronChain
-        In the order of the file.
-    format : {"genes", "hints", "rows"}
-        Genes are GFF3 or GTF; hints are GFF of introns alone; rows are BED or SJ.out.tab, which
-        have no attributes.
-    """
-
-    chains: list[IntronChain]
-    format: str
-
-
 def has_genes(path: PathLike) -> bool:
     """Return whether a file is GFF3 or GTF of genes, by its first row that is no intron."""
     for row in read_rows(path):
@@ -77,7 +61,7 @@ def has_genes(path: PathLike) -> bool:
     return False
 
 
-def read_intron_chains(path: PathLike) -> IntronFile:
+def read_intron_chains(path: PathLike) -> tuple[list[IntronChain], str]:
     """Read introns: of GFF3, GTF or BED12 those of transcripts, of other files one by one.
 
     BED12 in which every row has two blocks is one of splice junctions, as regtools writes it.
@@ -87,6 +71,14 @@ def read_intron_chains(path: PathLike) -> IntronFile:
     path : path-like
         What :func:`seqmtl.io.annotation.read_annotation` or
         :func:`seqmtl.io.junctions.read_junctions` reads; not standard input.
+
+    Returns
+    -------
+    chains : list of IntronChain
+        In the order of the file.
+    format : {"genes", "hints", "rows"}
+        Genes are GFF3 or GTF; hints are GFF of introns alone; rows are BED or SJ.out.tab, which
+        have no attributes.
 
     Raises
     ------
@@ -116,23 +108,21 @@ def read_intron_chains(path: PathLike) -> IntronFile:
             )
             for transcript in transcripts
         }
-        return IntronFile([*chains.values()], "genes" if is_of_genes else "rows")
+        return [*chains.values()], "genes" if is_of_genes else "rows"
     junctions = read_junctions(path)
-    return IntronFile(
-        [
-            IntronChain(
-                junction.contig,
-                junction.strand,
-                ((junction.start, junction.end),),
-                "",
-                "",
-                junction.reads,
-                junction.line,
-            )
-            for junction in junctions
-        ],
-        "hints" if is_gff(first.fields) else "rows",
-    )
+    single = [
+        IntronChain(
+            junction.contig,
+            junction.strand,
+            ((junction.start, junction.end),),
+            "",
+            "",
+            junction.reads,
+            junction.line,
+        )
+        for junction in junctions
+    ]
+    return single, "hints" if is_gff(first.fields) else "rows"
 
 
 def _has_transcripts(path: PathLike) -> bool:
@@ -169,8 +159,9 @@ def lines_with_probabilities(
         row = _transcript_row(text)
         if row is None:
             continue
-        for chain, values in by_name.get(row.key, ()):
-            if row.start <= chain.introns[0][0] and chain.introns[-1][1] <= row.end:
+        key, start, end = row
+        for chain, values in by_name.get(key, ()):
+            if start <= chain.introns[0][0] and chain.introns[-1][1] <= end:
                 rows[number] = values
                 with_row.add(chain.line)
     for same in by_name.values():
@@ -214,16 +205,11 @@ def probability_text(p: float) -> str:
     return f"{p:.4g}" if p == p else "."
 
 
-class _TranscriptRow(NamedTuple):
-    """A row of a transcript: its name, contig and strand, and its bounds, 0-based half-open."""
+def _transcript_row(text: bytes) -> tuple[tuple[str, str, str], int, int] | None:
+    """Return the transcript whose row a line of GFF3 or GTF is; None if it is another.
 
-    key: tuple[str, str, str]
-    start: int
-    end: int
-
-
-def _transcript_row(text: bytes) -> _TranscriptRow | None:
-    """Return the transcript whose row a line of GFF3 or GTF is; None if it is another."""
+    That is its name, contig and strand, and its bounds, 0-based half-open.
+    """
     fields = text.split(b"\t")
     if len(fields) < _GFF_FIELDS or not is_row(text) or not _TRANSCRIPT.search(fields[2]):
         return None
@@ -236,7 +222,7 @@ def _transcript_row(text: bytes) -> _TranscriptRow | None:
     is_gtf = name is None
     written = (match[1] or match[2]) if match else (name or b"").strip()
     key = decode(written, is_gtf), decode(fields[0], not is_gtf), fields[6].decode("latin-1")
-    return _TranscriptRow(key, int(fields[3]) - 1, int(fields[4]))
+    return key, int(fields[3]) - 1, int(fields[4])
 
 
 def _attribute(text: bytes, value: str) -> bytes:

@@ -8,10 +8,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scanning.filters import IntronFilter, ScanSummary, SiteFilters
-from seqmtl.scanning.finder import BlockSites, SiteFinder
+from seqmtl.scanning.filters import ScanSummary, SiteFilters
+from seqmtl.scanning.finder import SiteFinder
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.genome import ContigTable
+from seqmtl.sequences.sites import Sites
 
 
 class Finder(Protocol):
@@ -29,8 +30,10 @@ class Finder(Protocol):
         Which contigs to scan.
     joins_contigs : bool
         Whether several short contigs may be joined to one piece.
-    introns : IntronFilter or None
-        Which introns to find; None for sites alone.
+    introns : float or None
+        Minimum probability of introns that are found, too; None for sites alone.
+    shortest_intron : int
+        Bases of the shortest one.
     """
 
     window: int
@@ -38,14 +41,21 @@ class Finder(Protocol):
     has_strand: bool
     filters: SiteFilters
     joins_contigs: bool
-    introns: IntronFilter | None
+    introns: float | None
+    shortest_intron: int
 
     @property
     def finders(self) -> tuple[SiteFinder, ...]:
         """The finders of single signals."""
 
-    def find(self, contig: ContigPiece, first: int, last: int) -> BlockSites:
-        """Return the sites that start at first..last-1 of a contig."""
+    def find(
+        self, contig: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
+    ) -> dict[str, Sites]:
+        """Return the sites that start at first..last-1 of a contig, by signal.
+
+        They are plus before minus and by start; ``introns`` are among them, if there are any to be
+        found. Numbers of candidates, and of those removed by each filter, are added to `counts`.
+        """
 
 
 class Block(NamedTuple):

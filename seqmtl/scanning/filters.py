@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,13 +113,6 @@ class SiteFilters:
         begins, ends = self.regions[contig]
         before = np.searchsorted(begins, starts, side="right") - 1
         return (before >= 0) & (starts < ends[np.maximum(before, 0)])
-
-
-class IntronFilter(NamedTuple):
-    """The shortest introns of an organism, and the minimum probability to report them."""
-
-    min_length: int
-    min_probability: float
 
 
 def is_among_best(sites: Sites, top: int, top_bases: int = TOP_BASES) -> NDArray[np.bool_]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from seqmtl.linear_model.position_weights import (
     window_scorer,
 )
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.filters import IntronFilter, ScanSummary, SiteFilters
+from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.scan_loops import count_mixed, find_maxima
 from seqmtl.scanning.scanner import Scanner, SlidingScanner, WindowScanner
 from seqmtl.sequences import encode
@@ -33,21 +33,6 @@ MAX_TABLE_BYTES = 1 << 30  # enough for 9-mers in windows of 141 bases, not for 
 BLOCK = 250_000
 #: Converts scores to log-odds.
 LogOdds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-
-class BlockSites(NamedTuple):
-    """Sites in a part of a contig.
-
-    Attributes
-    ----------
-    sites_by_signal : mapping of str to Sites
-        Sites by signal, plus before minus and by start; and ``introns``, if requested.
-    counts : ScanSummary
-        Numbers of candidates, and of those removed by each filter.
-    """
-
-    sites_by_signal: Mapping[str, Sites]
-    counts: ScanSummary
 
 
 class SiteFinder:
@@ -77,7 +62,7 @@ class SiteFinder:
         Window length, and bases of the shortest contig that has a window: the same.
     joins_contigs : bool
         Whether several contigs may be joined to one piece: unless a filter depends on the contig.
-    introns : None
+    introns, shortest_intron : None, 0
         It finds sites alone.
     has_strand, has_letters : bool
         Whether a site is on a strand; whether its letters are reported.
@@ -93,7 +78,8 @@ class SiteFinder:
         minimum probability is asked for without log-odds.
     """
 
-    introns: IntronFilter | None = None
+    introns: float | None = None
+    shortest_intron = 0
     has_strand = has_letters = True
     at_a_base = "sites whose interval begins at this base"
     before = 0
@@ -146,12 +132,14 @@ class SiteFinder:
         assert self.log_odds is not None
         return to_probability(self.log_odds(scores.astype(np.float64)))
 
-    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
-        """Return the sites that start at first..last-1 of a contig, or of a piece of it."""
-        counts = ScanSummary()
+    def find(
+        self, piece: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
+    ) -> dict[str, Sites]:
+        """Return the sites that start at first..last-1 of a contig; see `Finder`."""
+        counts = ScanSummary() if counts is None else counts
         sites = self.find_sites(piece, first, last, counts)
-        counts.n_reported = len(sites)
-        return BlockSites({self.signal: sites}, counts)
+        counts.n_reported += len(sites)
+        return {self.signal: sites}
 
     def find_sites(
         self, piece: ContigPiece, first: int, last: int, counts: ScanSummary | None = None

@@ -169,7 +169,7 @@ class Predictor(ABC):
         sites, introns = [np.empty(0, SITE)], [np.empty(0, INTRON)]
         for first in range(0, codes.size, finder.block):
             last = min(first + finder.block, codes.size)
-            by_signal = finder.find(piece, first, last).sites_by_signal
+            by_signal = finder.find(piece, first, last)
             sites += [_site_rows(one, by_signal[one.signal]) for one in finder.finders]
             if self.has_introns:
                 introns.append(_intron_rows(by_signal["introns"]))

@@ -16,7 +16,6 @@ from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece, read_contigs
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.finder import BlockSites
 from seqmtl.scanning.predictor import Predictor
 from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
 from seqmtl.scanning.writers.formats import Format, format_of, make_writers
@@ -145,12 +144,13 @@ def write_scan(
             writer.begin(files[writer.path])
             stack.callback(writer.close)
         n_scanned = 0
-        for block, found, texts in in_order(work, cut_blocks(prefetch(contigs), finder, summary)):
+        blocks = cut_blocks(prefetch(contigs), finder, summary)
+        for block, sites, counts, texts in in_order(work, blocks):
             for writer, text in zip(writers, texts, strict=True):
                 writer.write(text, files[writer.path])
             if on_block is not None:
-                on_block(block, found.sites_by_signal)
-            summary.add(found.counts)
+                on_block(block, sites)
+            summary.add(counts)
             n_scanned += block.n_bases
             if progress is not None:
                 progress(n_scanned)
@@ -167,10 +167,11 @@ def write_scan(
 
 def _scan_block(
     block: Block, finder: Finder, writers: Sequence[SiteWriter]
-) -> tuple[Block, BlockSites, list[Any]]:
+) -> tuple[Block, SitesBySignal, ScanSummary, list[Any]]:
     """Score and format one block for every writer; runs in a worker thread."""
-    found = finder.find(*block)
-    return block, found, [writer.format(block, found.sites_by_signal) for writer in writers]
+    counts = ScanSummary()
+    sites = finder.find(*block, counts)
+    return block, sites, counts, [writer.format(block, sites) for writer in writers]
 
 
 def _finish(path: str, writers: Sequence[SiteWriter], files: Mapping[str, IO[bytes]]) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scanning.filters import IntronFilter, ScanSummary, SiteFilters
-from seqmtl.scanning.finder import BlockSites, SiteFinder
+from seqmtl.scanning.filters import ScanSummary, SiteFilters
+from seqmtl.scanning.finder import SiteFinder
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import edge_finders, end_finder, find_edges, u12_ends
 from seqmtl.splicing.chain import (
@@ -56,7 +56,7 @@ class PairedFinder:
 
     Attributes
     ----------
-    window, block, joins_contigs, introns, has_strand
+    window, block, joins_contigs, introns, shortest_intron, has_strand
         See :class:`seqmtl.scanning.blocks.Finder`.
     margin : int
         Bases on either side of a block that the chain sees.
@@ -82,7 +82,7 @@ class PairedFinder:
         self._site_filters = replace(self.filters, top=None)
         self.joins_contigs = self.filters.regions is None
         self.layer = model.layer_of(organism)
-        self.introns = None if introns is None else IntronFilter(self.layer.shortest, introns)
+        self.introns, self.shortest_intron = introns, self.layer.shortest
         self.ends = [
             end_finder(end, organism, self.layer.donors, u12=u12)
             for end, u12 in zip(
@@ -103,7 +103,9 @@ class PairedFinder:
         self.margin = margin_of(self.layer) + max(windows)
         self.block = max(_BLOCK, _BLOCKS_PER_MARGIN * self.margin)
 
-    def find(self, contig: ContigPiece, first: int, last: int) -> BlockSites:
+    def find(
+        self, contig: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
+    ) -> dict[str, Sites]:
         """Return the sites, and the introns, that start at first..last-1 of a contig.
 
         Introns have their ``ends``, and the posterior ``probability`` of the intron, its ``donor``
@@ -111,9 +113,8 @@ class PairedFinder:
         """
         begin, end = first - self.margin, last + self.margin
         piece = contig.between(begin, end)
-        least = None if self.introns is None else self.introns.min_probability
-        sites, posteriors = self.posteriors(piece, begin, end, least)
-        counts = ScanSummary()
+        sites, posteriors = self.posteriors(piece, begin, end, self.introns)
+        counts = ScanSummary() if counts is None else counts
         either = sites.adding(log_p=either_class(sites, sites["log_p"]))
         either = either.take(is_first_at_site(sites))
         asked = either.take(self._is_asked_for(either, first, last))
@@ -124,7 +125,7 @@ class PairedFinder:
             introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
             sites_by_signal["introns"] = self.filters.by_position(introns, piece, ScanSummary())
-        return BlockSites(sites_by_signal, counts)
+        return sites_by_signal
 
     def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
         """Return which sites begin at first..last-1."""

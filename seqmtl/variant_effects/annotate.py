@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from seqmtl._progress import RecordProgress
 from seqmtl._threads import in_order
@@ -68,21 +68,8 @@ class AnnotationSummary:
         self.examples = other.examples | self.examples
 
 
-class _Allele(NamedTuple):
-    """One ALT entry: its record, its letters, and its row of effects or why it has none."""
-
-    record: int
-    alt: bytes
-    row: int
-    reason: str
-
-
-class Annotated(NamedTuple):
-    """Lines of the file, lines of the table, and the counts of some records."""
-
-    lines: bytes
-    table: bytes
-    summary: AnnotationSummary
+#: One ALT entry: its record, its letters, and its row of effects or why it has none.
+_Allele = tuple[int, bytes, int, str]
 
 
 class Annotator:
@@ -128,8 +115,10 @@ class Annotator:
             self.texts_of_table = [ExonText(scorer.organism, exons.exons)]
             self.texts = self.texts + self.texts_of_table
 
-    def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
-        """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
+    def annotate(
+        self, batch: VcfBatch, output: Output, table: Output | None
+    ) -> tuple[bytes, bytes, AnnotationSummary]:
+        """Return what a batch adds to the outputs of :func:`annotate_vcf`: file, table, counts."""
         alleles, scorable = self._alleles(batch)
         effects_of_texts: list[Any] = [
             of_signal.lists()
@@ -160,7 +149,7 @@ class Annotator:
                     entries[record][k].append(text.entry(alt, effects, i, position))
                     if table is not None and text in self.texts_of_table:
                         rows.append(text.line(row, alt, effects, i, position))
-        summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
+        summary.n_without_alleles = len(batch.rows) - len({record for record, *_ in alleles})
         lines = []
         for row, of_signals, why in zip(batch.rows, entries, reasons, strict=True):
             parts = (
@@ -170,7 +159,7 @@ class Annotator:
             lines.append(add_info(row, b";".join(filter(None, parts))))
         lines_of_table = "".join(rows).encode("utf-8", "surrogateescape")
         packed = packer(table)(lines_of_table) if table is not None else b""
-        return Annotated(packer(output)(b"".join(lines)), packed, summary)
+        return packer(output)(b"".join(lines)), packed, summary
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
@@ -186,7 +175,7 @@ class Annotator:
             for alt in alts:
                 index = len(scorable)
                 reason = refused or scorable.add(contig, position - 1, row[REF], alt)
-                rows.append(_Allele(number, alt, index, reason))
+                rows.append((number, alt, index, reason))
         return rows, scorable
 
 
@@ -238,11 +227,11 @@ def annotate_vcf(
         if table is not None:
             rows = stack.enter_context(open_packed(table))
             rows.write(packer(table)(("\t".join(columns) + "\n").encode()))
-        for done in in_order(work, batches):
-            stream.write(done.lines)
+        for lines, lines_of_table, counts in in_order(work, batches):
+            stream.write(lines)
             if rows is not None:
-                rows.write(done.table)
-            summary.add(done.summary)
+                rows.write(lines_of_table)
+            summary.add(counts)
             progress(summary.n_records)
     return summary
 

@@ -10,13 +10,8 @@ import numpy as np
 
 from seqmtl.variant_effects.neighbourhoods import SitePosteriors
 
-
-class Exon(NamedTuple):
-    """First and last base of an exon on the forward strand, and its strand: 0 plus, 1 minus."""
-
-    first: int
-    last: int
-    strand: int
+#: First and last base of an exon on the forward strand, and its strand: 0 plus, 1 minus.
+Exon = tuple[int, int, int]
 
 
 class Change(NamedTuple):
@@ -52,8 +47,8 @@ def exons_of(candidates: SitePosteriors, low: int, high: int) -> dict[Exon, floa
     strands = sites.is_reverse[posteriors.exons[rows, 0]].astype(int)
     columns = bounds[rows, 0], bounds[rows, 1] - 1, strands, posteriors.exon_values[rows]
     exons: dict[Exon, float] = {}
-    for *exon, log_p in zip(*map(np.ndarray.tolist, columns), strict=True):
-        key = Exon._make(exon)
+    for first, last, strand, log_p in zip(*map(np.ndarray.tolist, columns), strict=True):
+        key = first, last, strand
         exons[key] = float(np.logaddexp(exons[key], log_p)) if key in exons else log_p
     return exons
 
@@ -91,7 +86,7 @@ def _pairs(
     remaining = dict(before)
     for (first, last, strand), log_p in after.items():
         is_new = gap <= first < gap + grown or gap <= last < gap + grown
-        on_ref = Exon(on_reference(first), on_reference(last), strand)
+        on_ref = on_reference(first), on_reference(last), strand
         changes.append(
             Change.of(on_ref, np.nan if is_new else remaining.pop(on_ref, np.nan), log_p)
         )

@@ -200,7 +200,7 @@ def brute_sites(text, words=None):
 
 def found_in(piece, finder):
     """Return the sites of a whole contig."""
-    return finder.find(piece, 0, piece.codes.size).sites_by_signal[finder.signal]
+    return finder.find(piece, 0, piece.codes.size)[finder.signal]
 
 
 class TestSites:
@@ -212,13 +212,14 @@ class TestSites:
         finder = SiteFinder(SCANNER, consensus=consensus, block=size)
         cut = list(cut_blocks([whole(text)], finder, ScanSummary()))
         assert all(block.first // size == (block.last - 1) // size for block in cut)
-        blocks = [finder.find(*block) for block in cut]
-        sites = Sites.join([block.sites_by_signal["site"].in_order() for block in blocks])
+        counts = ScanSummary()
+        sites = Sites.join([finder.find(*block, counts)["site"].in_order() for block in cut])
         strands = np.where(sites.is_reverse, "-", "+").tolist()
         found = list(zip(sites.starts.tolist(), strands, strict=True))
         assert found == [row[:2] for row in expected]
         assert np.abs(sites["scores"] - [row[2] for row in expected]).max() <= 1e-4
-        assert sum(block.counts.n_scored for block in blocks) == 2 * (200 - LENGTH + 1)
+        assert counts.n_scored == 2 * (200 - LENGTH + 1)
+        assert counts.n_reported == len(expected)
 
     def test_default_site_is_the_middle_base(self):
         assert Scanner([np.zeros((7, 4))]).site_offset == 3

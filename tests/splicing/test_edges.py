@@ -213,7 +213,7 @@ def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
             found = PairedFinder(model, organism, introns=0.1).find(
                 ContigPiece("c", 0, codes), 0, codes.size
             )
-            for sites in found.sites_by_signal.values():
+            for sites in found.values():
                 assert all(np.isfinite(column).all() for column in sites.columns.values()), name
     assert sum(counts.values()) == len(drawn) + 30
     assert counts["refused"] > counts["taken"] > 10

@@ -30,7 +30,7 @@ def contig(case):
 @pytest.fixture(scope="module")
 def chains(case, contig):
     """Transcripts of chr1 with introns."""
-    chains = read_intron_chains(case / "sim/annotation/a.gff3").chains
+    chains = read_intron_chains(case / "sim/annotation/a.gff3")[0]
     return [own for own in chains if own.contig == contig.name and own.introns]
 
 
@@ -181,7 +181,7 @@ def test_genes_get_an_attribute(case, tmp_path, seqmtl):
     before = annotation.read_text().splitlines()
     after = (tmp_path / "out/a.gff3").read_text().splitlines()
     assert len(before) == len(after)
-    chains = {own.transcript: own for own in read_intron_chains(annotation).chains}
+    chains = {own.transcript: own for own in read_intron_chains(annotation)[0]}
     _, *rows = rows_of(tmp_path / "out/transcripts.tsv")
     lowest = {row[0]: row[6] for row in rows}
     n_with = 0
@@ -200,9 +200,7 @@ def test_attributes_are_in_reading_direction(case, tmp_path, seqmtl):
     _judge(seqmtl, case, case / "sim/annotation/a.gff3", "", tmp_path / "out")
     _, *rows = rows_of(tmp_path / "out/introns.tsv")
     of_intron = {(row[0], row[3], int(row[1]) - 1, int(row[2])): row[8] for row in rows}
-    chains = {
-        own.transcript: own for own in read_intron_chains(case / "sim/annotation/a.gff3").chains
-    }
+    chains = {own.transcript: own for own in read_intron_chains(case / "sim/annotation/a.gff3")[0]}
     for line in (tmp_path / "out/a.gff3").read_text().splitlines():
         plain, _, values = line.partition(";intron_probability=")
         if values:
@@ -242,7 +240,7 @@ def _exon_rows(contig, start, end, strand):
 
 
 def test_one_name_on_two_contigs(case, tmp_path, seqmtl):
-    chains = read_intron_chains(case / "sim/annotation/a.gff3").chains
+    chains = read_intron_chains(case / "sim/annotation/a.gff3")[0]
     introns = []
     for contig in ("chr1", "chr3"):
         own = next(own for own in chains if own.contig == contig and own.introns)

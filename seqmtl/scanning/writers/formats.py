@@ -193,7 +193,7 @@ def make_writers(
     introns = finder.introns
     _check(_name(output), file_format, len(signals), has_introns=introns is not None)
     if file_format.has_several_files and introns is not None:
-        track = track._replace(min_probability=introns.min_probability)
+        track = track._replace(min_probability=introns)
     return [
         writer(path, finder, track._replace(number=number, strand=strand))
         for path, writer, number, strand in _files(

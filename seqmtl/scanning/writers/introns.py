@@ -59,11 +59,9 @@ class IntronWriter(LineWriter):
             self.preset = "gff"
         if self._top is not None:  # lines are not in the order of the genome
             self.preset = ""
-        assert finder.introns is not None
-        min_length, min_probability = finder.introns
         self._description = (
-            f"# seqmtl scan: introns of {min_length} bases or more, "
-            f"strands both, probability >= {min_probability:g}"
+            f"# seqmtl scan: introns of {finder.shortest_intron} bases or more, "
+            f"strands both, probability >= {finder.introns:g}"
         )
         self._best: list[tuple[float, str]] = []  # probability, line
 
