@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-import statistics
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
@@ -137,41 +136,6 @@ class RecordProgress(_Progress):
         if self._is_due(now):
             speed = n_records / (now - self._start)
             self._show(f"{n_records:,} records, {short(speed)}/s", {"n_records": n_records})
-
-
-class JobProgress:
-    """Report each finished job; estimate the time left from earlier jobs of the same kind.
-
-    Parameters
-    ----------
-    kinds : sequence of str
-        Kind of each job.
-    n_workers : int
-        Number of jobs that run at the same time.
-    """
-
-    def __init__(self, kinds: Sequence[str], n_workers: int) -> None:
-        self._left, self._n_workers = Counter(kinds), n_workers
-        self._n_jobs = len(kinds)
-        self._taken: dict[str, list[float]] = {}
-
-    def __call__(self, name: str, kind: str, seconds: float) -> None:
-        """Show one finished job."""
-        self._left[kind] -= 1
-        self._taken.setdefault(kind, []).append(seconds)
-        every = [value for values in self._taken.values() for value in values]
-        left = sum(
-            n * statistics.fmean(self._taken.get(kind, every)) for kind, n in self._left.items()
-        )
-        logger.info(
-            "%s, %s: %.1f s; %d of %d done, about %.0f s left",
-            name,
-            kind,
-            seconds,
-            len(every),
-            self._n_jobs,
-            left / self._n_workers,
-        )
 
 
 class ScanProgress(_Progress):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -112,7 +114,6 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
 
     def _results(self, comparison: Comparison, n_splits: int) -> list[Result]:
         """Return the results of all runs."""
-        from seqmtl._progress import JobProgress
         from seqmtl._threads import n_threads, use_threads
         from seqmtl.comparison import run_comparison
 
@@ -126,10 +127,19 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
             ", ".join(self.methods),
             n_workers,
         )
-        progress = JobProgress([method for _, method in jobs], n_workers)
+        started, numbers = time.perf_counter(), itertools.count(1)
 
         def show(result: Result, seconds: float) -> None:
-            progress(f"split {result.split}", result.method, seconds)
+            n = next(numbers)
+            logger.info(
+                "split %d, %s: %.1f s; %d of %d done, about %.0f s left",
+                result.split,
+                result.method,
+                seconds,
+                n,
+                len(jobs),
+                (time.perf_counter() - started) * (len(jobs) - n) / n,
+            )
 
         with use_threads(n_at_once):
             return run_comparison(comparison, jobs, show)

@@ -210,7 +210,10 @@ def _build(config: Config, number: int) -> OrganismDataset:
     is_masked = is_inside(true_sites.sites.starts, masked)
     for is_out, reason in ((is_masked, MASKED), (~is_in_region & ~is_masked, CROSSING)):
         rows = true_sites.sites["row"][is_out].tolist()
-        true_sites.exclusions += [resolver.exclusion(annotated, row, reason) for row in rows]
+        true_sites.exclusions += [
+            Exclusion.of_site(annotated, row, config.site.length, reason, name, source)
+            for row in rows
+        ]
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     true = annotated.take(true_sites.sites["row"])
     if introns is not None:

@@ -211,11 +211,6 @@ class SiteResolver:
         offset = self.window - self.site.length - self.site.offset
         return sites.starts - np.where(sites.is_reverse, offset, self.site.offset)
 
-    def exclusion(self, annotated: Sites, row: int, reason: str) -> Exclusion:
-        """Return the record of an annotated site that is excluded."""
-        length = self.site.length
-        return Exclusion.of_site(annotated, row, length, reason, self.organism, self.source)
-
     def find(
         self,
         annotated: Sites,
@@ -427,11 +422,15 @@ class SiteResolver:
         inside_contig = sites.take(order[is_inside[order]])
         is_weak = annotated["is_weak"][inside_contig["row"]]
         excluded = np.sort(order[is_excluded[order]]).tolist()
+        source = self.organism, self.source
         return TrueSites(
             sites.take(order[~is_excluded[order]]),
             annotated,
             Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
-            [self.exclusion(annotated, i, reasons[i]) for i in excluded],
+            [
+                Exclusion.of_site(annotated, i, self.site.length, reasons[i], *source)
+                for i in excluded
+            ],
         )
 
 

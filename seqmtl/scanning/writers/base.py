@@ -61,6 +61,8 @@ class SiteWriter(ABC):
     ----------
     n_records : int
         Number of lines or values so far, without the header.
+    pack : callable
+        Compresses text, if the name of the file ends in .gz (bgzip).
     noun : str
         What its lines or values are.
     suffixes : tuple of str
@@ -121,10 +123,15 @@ class SiteWriter(ABC):
         self.track = track
         self.n_records = 0
         self.prior = self._checked_prior() if self.signals else 0.0
+        self.pack = packer(path)
 
-    @abstractmethod
+    def header(self) -> list[str]:
+        """Return the header lines of a text."""
+        return []
+
     def begin(self, output: IO[bytes]) -> None:
-        """Write what precedes all sites."""
+        """Write what precedes all sites: the header."""
+        output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
 
     @abstractmethod
     def format(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
@@ -164,23 +171,7 @@ class SiteWriter(ABC):
         return prior
 
 
-class TextWriter(SiteWriter):
-    """A text file, in bgzip blocks if its name ends in .gz."""
-
-    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
-        super().__init__(path, finder, track)
-        self.pack = packer(path)
-
-    @abstractmethod
-    def header(self) -> list[str]:
-        """Return the header lines."""
-
-    def begin(self, output: IO[bytes]) -> None:
-        """Write the header."""
-        output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
-
-
-class LineWriter(TextWriter):
+class LineWriter(SiteWriter):
     """A text file with a line for each site."""
 
     @abstractmethod
@@ -224,7 +215,7 @@ class FormattedBlock(NamedTuple):
     text: bytes
 
 
-class BoundaryWriter(TextWriter):
+class BoundaryWriter(SiteWriter):
     """A text file in which lines at the ends of a block depend on the neighbouring blocks.
 
     Attributes
