@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import stat
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -33,27 +32,25 @@ def is_read_once(path: PathLike) -> bool:
 @contextmanager
 def pipes_read_once() -> Iterator[None]:
     """Refuse to read a pipe again in the block, and let it look at the beginning of one."""
-    global _n_commands
-    with _lock:
-        _n_commands += 1
+    global _streams
+    if _streams is not None:  # in a command that runs this one
+        yield
+        return
+    _streams = {}
     try:
         yield
     finally:
-        with _lock:
-            _n_commands -= 1
-            if not _n_commands:  # none that runs this one, or runs in another thread
-                for stream in filter(None, _streams.values()):
-                    stream.close()
-                _streams.clear()
+        for stream in filter(None, _streams.values()):
+            stream.close()
+        _streams = None
 
 
 def open_pipe(path: PathLike) -> IO[bytes]:
     """Open a pipe, in a block of :func:`pipes_read_once` only once."""
-    if not _n_commands:
+    if _streams is None:
         return open(path, "rb")
-    with _lock:
-        number, stream = _stream(path)
-        _streams[number] = None
+    number, stream = _stream(path, _streams)
+    _streams[number] = None
     return stream
 
 
@@ -65,19 +62,20 @@ def peek_pipe(path: PathLike) -> bytes:
     InputFormatError
         If it was read before, or outside of :func:`pipes_read_once`.
     """
-    if not _n_commands:
+    if _streams is None:
         raise _cannot_reread(path)
-    with _lock:
-        return _stream(path)[1].peek(_PEEK_BYTES)
+    return _stream(path, _streams)[1].peek(_PEEK_BYTES)
 
 
-def _stream(path: PathLike) -> tuple[tuple[int, int], io.BufferedReader]:
+def _stream(
+    path: PathLike, streams: dict[tuple[int, int], io.BufferedReader | None]
+) -> tuple[tuple[int, int], io.BufferedReader]:
     """Return the numbers and the stream of a pipe that was not read yet."""
     status = os.stat(path)
     number = status.st_dev, status.st_ino
-    if number not in _streams:
-        _streams[number] = io.BufferedReader(io.FileIO(path), _PEEK_BYTES)
-    stream = _streams[number]
+    if number not in streams:
+        streams[number] = io.BufferedReader(io.FileIO(path), _PEEK_BYTES)
+    stream = streams[number]
     if stream is None:
         raise _cannot_reread(path)
     return number, stream
@@ -91,7 +89,5 @@ def _cannot_reread(path: PathLike) -> InputFormatError:
     )
 
 
-_lock = threading.Lock()
-_n_commands = 0
-#: Pipes of the commands that run, by their numbers; None if they were read.
-_streams: dict[tuple[int, int], io.BufferedReader | None] = {}
+#: Pipes of the command that runs, by their numbers; None if they were read.
+_streams: dict[tuple[int, int], io.BufferedReader | None] | None = None

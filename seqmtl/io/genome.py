@@ -87,12 +87,12 @@ def _load(
     buffer = bytearray(gap)
     tables = {name: _append(path, buffer, gap, only) for name, path in paths.items()}
     codes = np.frombuffer(buffer, dtype=np.uint8)
-    everything = ContigTable(
+    locator = ContigTable(
         tuple(contig for table in tables.values() for contig in table.names),
         np.concatenate([table.starts for table in tables.values()]),
         np.concatenate([table.lengths for table in tables.values()]),
-    )
-    return {name: Genome(codes, table, padding, everything) for name, table in tables.items()}
+    ).window_names
+    return {name: Genome(codes, table, padding, locator) for name, table in tables.items()}
 
 
 def _append(

@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,9 +29,9 @@ from seqmtl.io.tsv import (
     refuse_split,
     separator_of,
 )
-from seqmtl.sequences import RowNames, Windows
+from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, letter_remedy
-from seqmtl.sequences.windows import UNNAMED, pad_codes
+from seqmtl.sequences.windows import UNNAMED, pad_codes, row_names
 
 logger = logging.getLogger(__name__)
 
@@ -306,7 +307,7 @@ class _TableReader:
             columns["task_names"] = (self._organism,)
         if "names" not in columns:
             all_rows = numbers.size == self._n_rows
-            columns["locator"] = RowNames(self._length, None if all_rows else numbers)
+            columns["locator"] = partial(row_names, self._length, None if all_rows else numbers)
         if self._has_site:
             columns["site"] = self._base if self._first_site is None else self._first_site[0]
         return Windows(

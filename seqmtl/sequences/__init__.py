@@ -9,13 +9,12 @@ if TYPE_CHECKING:
     from seqmtl.sequences.decoys import add_decoys
     from seqmtl.sequences.genome import ContigTable, Genome
     from seqmtl.sequences.task_array import TaskArray
-    from seqmtl.sequences.windows import Locator, RowNames, Windows, concatenate
+    from seqmtl.sequences.windows import Locator, Windows, concatenate
 
 __all__ = [
     "ContigTable",
     "Genome",
     "Locator",
-    "RowNames",
     "TaskArray",
     "Windows",
     "add_decoys",
@@ -32,6 +31,6 @@ __getattr__ = import_on_use(
         "seqmtl.sequences.decoys": "add_decoys",
         "seqmtl.sequences.genome": "ContigTable Genome",
         "seqmtl.sequences.task_array": "TaskArray",
-        "seqmtl.sequences.windows": "Locator RowNames Windows concatenate",
+        "seqmtl.sequences.windows": "Locator Windows concatenate",
     },
 )

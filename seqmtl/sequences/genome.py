@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.intervals import merge_intervals
+
+if TYPE_CHECKING:
+    from seqmtl.sequences.windows import Locator
 
 _EXAMPLES = 5
 _VERSION = re.compile(r"\.\d+$")
@@ -56,7 +59,7 @@ class ContigTable:
         """Return ``contig:start-end(strand)``, 0-based half-open, of windows of the buffer.
 
         A window that extends beyond its contig has a negative start, or an end above the contig's
-        length. See :class:`~seqmtl.sequences.windows.Locator`.
+        length.
         """
         contig = self.contig_of(starts + length // 2)
         begins = starts - self.starts[contig]
@@ -81,8 +84,9 @@ class Genome:
         Location of this genome's contigs in `codes`.
     padding : int
         Minimum number of N codes (4) before, between and after the contigs.
-    locator : ContigTable, optional
-        Location of all contigs in the buffer, if it holds other genomes too. Default: `contigs`.
+    locator : callable, optional
+        Names windows of the buffer, those of other genomes too if it holds any. Default: by
+        `contigs`.
     aliases : mapping of str to str
         Contigs by their names in other files, where these differ.
     """
@@ -90,14 +94,14 @@ class Genome:
     codes: NDArray[np.uint8]
     contigs: ContigTable
     padding: int
-    locator: ContigTable | None = None
+    locator: Locator | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
     _index: dict[str, int] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._index.update({name: i for i, name in enumerate(self.contigs.names)})
         if self.locator is None:
-            object.__setattr__(self, "locator", self.contigs)
+            object.__setattr__(self, "locator", self.contigs.window_names)
 
     def __len__(self) -> int:
         return len(self.contigs.names)

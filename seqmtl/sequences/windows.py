@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,77 +26,48 @@ _MAX_PADDED, _MAX_TIMES_MEDIAN = 1e8, 10_000
 _COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
 
 
-class Locator(Protocol):
-    """Names windows of one encoded buffer."""
-
-    def window_names(
-        self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
-    ) -> list[str]:
-        """Return a name for each window.
-
-        Parameters
-        ----------
-        starts : ndarray of int64, shape (n,)
-            0-based starts in the buffer.
-        length : int
-            Window length in bases.
-        is_reverse : ndarray of bool, shape (n,)
-            Windows on the minus strand.
-        """
-        ...
+#: Returns the names of windows of one buffer, given the 0-based starts there, shape (n,), the
+#: length in bases, and which windows are on the minus strand.
+Locator = Callable[[NDArray[np.int64], int, NDArray[np.bool_]], list[str]]
 
 
-@dataclass(frozen=True, eq=False)
-class RowNames:
-    """Name the windows of a table by their row, also after slicing or cutting.
+def row_names(
+    stride: int,
+    rows: NDArray[np.int32] | None,
+    starts: NDArray[np.int64],
+    length: int,
+    is_reverse: NDArray[np.bool_],
+) -> list[str]:
+    """Return the 0-based row of windows of a table as text, also after slicing or cutting.
 
     Parameters
     ----------
     stride : int
         Bases per row in the buffer.
-    rows : ndarray of int32, optional
+    rows : ndarray of int32 or None
         Number of each row in the file, if rows were left out.
+    starts, length, is_reverse
+        See :data:`Locator`.
     """
-
-    stride: int
-    rows: NDArray[np.int32] | None = None
-
-    def window_names(
-        self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
-    ) -> list[str]:
-        """Return the 0-based row numbers as text, see :class:`Locator`."""
-        rows = starts // self.stride
-        return [str(row) for row in (rows if self.rows is None else self.rows[rows]).tolist()]
+    numbers = starts // stride
+    return [str(row) for row in (numbers if rows is None else rows[numbers]).tolist()]
 
 
-@dataclass(frozen=True, eq=False)
-class JoinedLocator:
-    """Locators of concatenated buffers.
-
-    Parameters
-    ----------
-    begins : ndarray of int64
-        Start of each buffer in the joined one, increasing from 0.
-    parts : sequence of Locator
-        One per buffer.
-    """
-
-    begins: NDArray[np.int64]
-    parts: Sequence[Locator]
-
-    def window_names(
-        self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
-    ) -> list[str]:
-        """Delegate to the locator of each window's buffer, see :class:`Locator`."""
-        names: NDArray[Any] = np.empty(starts.size, dtype=object)
-        part_of = np.searchsorted(self.begins, starts, side="right") - 1
-        for number, part in enumerate(self.parts):
-            rows = np.flatnonzero(part_of == number)
-            if rows.size:
-                names[rows] = part.window_names(
-                    starts[rows] - self.begins[number], length, is_reverse[rows]
-                )
-        return list(names)
+def _joined_names(
+    begins: NDArray[np.int64],
+    locators: Sequence[Locator],
+    starts: NDArray[np.int64],
+    length: int,
+    is_reverse: NDArray[np.bool_],
+) -> list[str]:
+    """Return the names that windows of joined buffers, which begin there, have in each of these."""
+    names: NDArray[Any] = np.empty(starts.size, dtype=object)
+    buffers = np.searchsorted(begins, starts, side="right") - 1
+    for number, locator in enumerate(locators):
+        rows = np.flatnonzero(buffers == number)
+        if rows.size:
+            names[rows] = locator(starts[rows] - begins[number], length, is_reverse[rows])
+    return list(names)
 
 
 class Windows:
@@ -130,8 +101,9 @@ class Windows:
         Names of the splits.
     names : sequence of str, optional
         Name of each window. Default: the locator's names, or ``"0"``, ``"1"``, ... by row.
-    locator : Locator, optional
-        Derives the names of windows from their location, so that none are stored.
+    locator : callable, optional
+        Derives the names of windows from their location, so that none are stored, such as
+        :meth:`seqmtl.sequences.ContigTable.window_names`.
     weights : array_like of float32, shape (n,), optional
         Number of genome positions that each window represents, if decoys were sampled from many
         candidates; used to weight estimates over the genome.
@@ -270,7 +242,7 @@ class Windows:
             labels=labels,
             task_ids=task_ids,
             task_names=task_names,
-            locator=RowNames(length) if length else None,
+            locator=partial(row_names, length, None) if length else None,
             site=site,
             is_padded=bool((lengths != length).any()),
         )
@@ -300,7 +272,7 @@ class Windows:
         if self._names is not None:
             return self._names
         if self.locator is not None:
-            names = self.locator.window_names(self.starts, self.length, self.is_reverse)
+            names = self.locator(self.starts, self.length, self.is_reverse)
         else:
             names = [str(row) for row in range(len(self))]
         return np.array(names, dtype=object)
@@ -600,12 +572,12 @@ def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locato
     for part in parts:
         if part._names is not None or part.locator is None:
             return None
-        if locator_of.setdefault(id(part.codes), part.locator) is not part.locator:
+        if locator_of.setdefault(id(part.codes), part.locator) != part.locator:
             return None
     if len(locator_of) == 1:
         return parts[0].locator
     begins = np.array([begin_of[buffer] for buffer in locator_of], dtype=np.int64)
-    return JoinedLocator(begins, list(locator_of.values()))
+    return partial(_joined_names, begins, list(locator_of.values()))
 
 
 def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from seqmtl.sequences import (
     ContigTable,
     Genome,
-    RowNames,
     Windows,
     add_decoys,
     concatenate,
@@ -22,7 +22,7 @@ from seqmtl.sequences import (
 )
 from seqmtl.sequences.consensus import consensus_pair
 from seqmtl.sequences.decoys import CLEARANCE
-from seqmtl.sequences.windows import name_table
+from seqmtl.sequences.windows import name_table, row_names
 
 
 def genome_of(contigs: dict[str, str], padding: int = 5) -> Genome:
@@ -154,7 +154,7 @@ def test_columns_of_windows_can_be_chosen_and_named_otherwise():
     assert windows.with_tasks(["x", "y"]).tasks.tolist() == ["x", "y"]
     windows = pickle.loads(pickle.dumps(Windows.from_strings(["AAAA", "CCCC", "GGGG", "TTTT"])))
     assert windows[[3, 1]].center(2).names.tolist() == ["3", "1"]
-    numbers = RowNames(4, np.array([5, 7, 9, 11], np.int32))
+    numbers = partial(row_names, 4, np.array([5, 7, 9, 11], np.int32))
     kept = Windows(windows.codes, windows.starts, 4, locator=numbers)
     assert kept[1:3].names.tolist() == ["7", "9"]
 
