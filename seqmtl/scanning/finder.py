@@ -21,7 +21,7 @@ from seqmtl.linear_model.position_weights import (
 )
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.scan_loops import count_mixed, find_maxima
+from seqmtl.scanning.scan_loops import find_maxima
 from seqmtl.scanning.scanner import Scanner, SlidingScanner, WindowScanner
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
@@ -179,9 +179,9 @@ class SiteFinder:
         starts = sites.starts - origin
         if self.filters.regions is not None:
             begin, end = (int(starts[0]), int(starts[-1]) + 1) if starts.size else (begin, begin)
-        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, starts)
+        scores = scanner.score_range(codes, begin, end, is_reverse, starts)
         counts.n_scored += end - begin - n_spanning
-        counts.n_mixed += n_mixed - n_spanning
+        counts.n_mixed += scanner.n_mixed(codes, begin, end) - n_spanning
         return sites.adding(scores=scores)
 
     def offset(self, is_reverse: bool) -> int:
@@ -242,7 +242,7 @@ class WindowFinder(SiteFinder):
         low, high = max(0, begin - self._reach), min(n, end + self._reach)
         if end == begin:
             high = low
-        scores = self.scanner.score_range(codes, low, high, is_reverse).scores
+        scores = self.scanner.score_range(codes, low, high, is_reverse)
         if high > low:
             is_blank = 2 * _count_other(codes[low : high + length - 1], length) > length
             scores = np.where(is_blank, np.float32(np.nan), scores)
@@ -255,7 +255,7 @@ class WindowFinder(SiteFinder):
         counts.n_scored += int(is_reported[here].sum())
         if end > begin:
             n_spanning = int((~is_inside[here]).sum())
-            counts.n_mixed += int(count_mixed(codes[begin : end + length - 1], length)) - n_spanning
+            counts.n_mixed += self.scanner.n_mixed(codes, begin, end) - n_spanning
         if self._reach:
             find_maxima(scores, self._reach, is_reported)
         chosen = np.flatnonzero(is_reported[here])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,6 @@ from seqmtl.sequences.alphabet import OTHER
 
 _SUM_BITS = 60  # of sums in whole units
 _SINGLE_COST = 6  # time of a window scored alone, in windows scored in a row
-
-
-class RangeScores(NamedTuple):
-    """Scores of a range of windows, and the number with a letter other than A, C, G, T."""
-
-    scores: NDArray[np.float32]
-    n_mixed: int
 
 
 class Scanner:
@@ -128,7 +121,7 @@ class Scanner:
 
         def score(first: int) -> None:
             last = min(first + chunk, scores.size)
-            scores[first:last] = self.score_range(codes, first, last, strand == "-").scores
+            scores[first:last] = self.score_range(codes, first, last, strand == "-")
 
         run_all(score, range(0, scores.size, chunk))
         return scores
@@ -140,18 +133,22 @@ class Scanner:
         last: int,
         is_reverse: bool,
         selected: NDArray[np.int64] | None = None,
-    ) -> RangeScores:
+    ) -> NDArray[np.float32]:
         """Score the windows that start at first..last-1 of a contig on one strand.
 
         `selected` holds the starts of those whose scores are returned. Default: all.
         """
         if last <= first:
-            return RangeScores(np.zeros(0, dtype=np.float32), 0)
+            return np.zeros(0, dtype=np.float32)
         piece = np.ascontiguousarray(codes[first : last + self.length - 1])
         starts = None if selected is None else selected - first
-        is_mixed = bool(piece.max() >= OTHER)
-        n_mixed = int(count_mixed(piece, self.length)) if is_mixed else 0
-        return RangeScores(self._scores(piece, is_reverse, starts), n_mixed)
+        return self._scores(piece, is_reverse, starts)
+
+    def n_mixed(self, codes: NDArray[np.uint8], first: int, last: int) -> int:
+        """Return how many windows that start at first..last-1 have letters other than ACGT."""
+        piece = codes[first : max(first, last + self.length - 1)]
+        has_others = last > first and bool(piece.max() >= OTHER)
+        return int(count_mixed(piece, self.length)) if has_others else 0
 
     def _scores(
         self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,6 @@ STOPS = ("TAA", "TAG", "TGA")
 _REASSIGNED = (["TGA"], ["TAA", "TAG"])
 _FAR_MORE = 2.0  # bases in long frames with such a code, for each with the standard one,
 _CLEAR_SHARE = 0.25  # and their least share of all: genomes with such codes are dense
-
-
-class Frame(NamedTuple):
-    """An open reading frame: the first base of a codon, and the base after the last one."""
-
-    start: int
-    end: int
 
 
 def stops_that_code(stretches: Sequence[NDArray[np.uint8]]) -> list[str]:
@@ -47,10 +39,10 @@ def stops_that_code(stretches: Sequence[NDArray[np.uint8]]) -> list[str]:
         stops = [word for word in STOPS if word not in ignored]
         amounts.append(
             sum(
-                frame.end - frame.start
+                end - start
                 for piece in pieces
                 for codes in (piece, reverse_complement(piece))
-                for frame in open_frames(codes, _least_length(piece, bases, stops), stops)
+                for start, end in open_frames(codes, _least_length(piece, bases, stops), stops)
             )
         )
     best = int(np.argmax(amounts[1:]))
@@ -60,8 +52,10 @@ def stops_that_code(stretches: Sequence[NDArray[np.uint8]]) -> list[str]:
 
 def open_frames(
     codes: NDArray[np.uint8], least: int, stop_codons: Sequence[str] = STOPS
-) -> list[Frame]:
+) -> list[tuple[int, int]]:
     """Return the open reading frames of one strand, from stop codon to stop codon.
+
+    A frame has the first base of a codon, and the base after the last one.
 
     Parameters
     ----------
@@ -77,7 +71,7 @@ def open_frames(
     for frame in range(3):
         ends = stops[stops % 3 == frame]
         for k in np.flatnonzero(np.diff(ends) - 3 >= least).tolist():
-            frames.append(Frame(int(ends[k]) + 3, int(ends[k + 1])))
+            frames.append((int(ends[k]) + 3, int(ends[k + 1])))
     return frames
 
 

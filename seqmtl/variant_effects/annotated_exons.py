@@ -301,7 +301,7 @@ class ExonScorer:
             rows = np.flatnonzero(is_reverse == strand)
             scores[rows] = finder.scanner.score_range(
                 codes, 0, codes.size - flank + 1, strand, windows[rows]
-            ).scores
+            )
         starts = _site_starts(k, places, is_reverse, n_bases)
         sites = self._ends[k].scored(Sites(starts, is_reverse, {"scores": scores}), codes)
         log_odds = with_letters(sites, self._layer)

@@ -338,7 +338,7 @@ class EffectScorer(AlleleScorer):
         P = np.zeros((2, n))
         for strand in (0, 1):
             starts = np.flatnonzero(self._has_site(haplotypes, n, strand == 1))
-            values = scanner.score_range(haplotypes.codes, 0, n, strand == 1, starts).scores
+            values = scanner.score_range(haplotypes.codes, 0, n, strand == 1, starts)
             scores[strand, starts] = values
             P[strand, starts] = self._finder.probability(values)
         self._compare(haplotypes, (P, scores), effects[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,11 +17,8 @@ _MIN_EXON = 0.001
 _NO_PAIRS = np.empty((0, 2), dtype=np.int64), np.empty(0)
 
 
-class SitePosteriors(NamedTuple):
-    """Candidates of a haplotype that parses may take, and their posteriors, of either class."""
-
-    sites: Sites
-    posteriors: Posteriors
+#: Candidates of a haplotype that parses may take, and their posteriors, of either class.
+SitePosteriors = tuple[Sites, Posteriors]
 
 
 class Neighbourhood:
@@ -78,7 +73,7 @@ class Neighbourhood:
     def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> SitePosteriors:
         """Return the candidates with the bases begin..end-1 replaced by others."""
         codes = np.concatenate([self._codes[:begin], letters, self._codes[end:]])
-        reference = self.reference.sites
+        reference, _ = self.reference
         grown = letters.size - (end - begin)
         clear = self._window + max(self._finder.site_lengths)
         low, high = begin - clear, end + clear
@@ -115,10 +110,10 @@ class Neighbourhood:
         if self._is_alone:
             sites = sites.take(~sites["is_u12"])
             log_p = -np.logaddexp(0.0, -with_letters(sites, self._finder.layer))
-            return SitePosteriors(sites, Posteriors(log_p, *_NO_PAIRS, *_NO_PAIRS))
+            return sites, Posteriors(log_p, *_NO_PAIRS, *_NO_PAIRS)
         posteriors = run_chain(sites, self._finder.layer, _MIN_INTRON, _MIN_EXON)
         log_p = either_class(sites, posteriors.sites)
-        return SitePosteriors(sites, posteriors._replace(sites=log_p))
+        return sites, posteriors._replace(sites=log_p)
 
 
 def _moved(sites: Sites, shift: int) -> Sites:

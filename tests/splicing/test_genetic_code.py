@@ -34,7 +34,7 @@ def test_a_gap_is_no_reading_frame():
     letters = _random(rng, 2000) + "N" * 3000 + _random(rng, 2000)
     frames = open_frames(encode(letters), 3)
     assert len(frames) > 20
-    assert not any("N" in letters[frame.start : frame.end] for frame in frames)
+    assert not any("N" in letters[start:end] for start, end in frames)
     assert not open_frames(encode(letters), 500)
 
 
