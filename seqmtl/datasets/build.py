@@ -350,7 +350,7 @@ def _join(
 ) -> OrganismDataset:
     """Merge the true sites and the decoys of a genome, sorted."""
     genome = resolver.genome
-    n_sequences = np.int16(len(resolver.consensus.names))
+    n_sequences = np.int16(len(resolver.words))
     sites = true_sites.sites
     drawn = decoys.windows
     true = replace(
@@ -386,7 +386,7 @@ def _join(
         contigs=genome.contigs,
         windows=windows,
         annotated=true_sites.annotated,
-        names=resolver.consensus.names,
+        names=resolver.words,
         decoys=decoys,
         all_sites=true_sites.all_sites,
         regions=regions,

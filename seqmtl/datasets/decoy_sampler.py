@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.datasets.config import SPLITS, DecoyRules
 from seqmtl.datasets.splits import Regions
-from seqmtl.datasets.true_sites import SiteResolver, TrueSites, kmer_numbers
+from seqmtl.datasets.true_sites import SiteResolver, TrueSites, word_numbers
 from seqmtl.sequences.candidates import clean_windows, count_strata, draw, memory_blocks
 from seqmtl.sequences.intervals import interval_mask, interval_values, merge_intervals
 from seqmtl.sequences.sites import Sites
@@ -99,7 +99,7 @@ class DecoySampler:
         self.rules = rules
         self.length = resolver.window
         # strata by split, by whether it is in a gene with sites on its strand, and by consensus
-        self.shape = (len(SPLITS), 2, len(resolver.consensus.names))
+        self.shape = (len(SPLITS), 2, len(resolver.words))
         site = resolver.site
         # distance from the window start to the site on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
@@ -137,7 +137,7 @@ class DecoySampler:
             total = round(self.rules.ratio * consensus.size)
             if not total:
                 continue
-            if self.resolver.consensus.sequences:
+            if self.resolver.site.consensus:
                 # so that a model learns how common the sites of each dinucleotide are
                 amounts = available[split].sum(axis=0)
             else:
@@ -165,7 +165,7 @@ class DecoySampler:
         is clean and inside the region of one split.
         """
         genome = self.resolver.genome
-        consensus = self.resolver.consensus
+        words, lead = self.resolver.words, self.resolver.lead
         length = self.length
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
@@ -176,11 +176,9 @@ class DecoySampler:
             split = interval_values(self.region_bounds, self.regions.splits, begin, n)
             for strand in (0, 1):
                 site = begin + self.offsets[strand]
-                consensus_start = site - (consensus.lead if strand == 0 else 0)
-                codes = genome.codes[consensus_start : consensus_start + n + consensus.width - 1]
-                consensus_at = consensus.index_table(strand == 1)[
-                    kmer_numbers(codes, consensus.width, n)
-                ]
+                first_letter = site - (lead if strand == 0 else 0)
+                codes = genome.codes[first_letter : first_letter + n + len(words[0]) - 1]
+                consensus_at = word_numbers(codes, words, strand == 1)
                 positions = np.flatnonzero(consensus_at >= 0)
                 is_site = np.zeros(n, dtype=bool)
                 windows = self.site_windows[strand]

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.linear_model.site import Site
-from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
+from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
 _BASE = OTHER + 1
-_COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 _MIN_SITES = 20
 _MIN_MATCHING_SHARE = 0.5
 # Correct annotations have some mismatches: incomplete coding sequences, introns of tRNAs.
@@ -41,78 +40,36 @@ MASKED = "site in a masked region"
 REMEDY = ", or name both sides in contig_names"
 
 
-@dataclass(frozen=True, eq=False)
-class Consensus:
-    """The consensus of a signal: the sequences that its sites may have.
-
-    For a site of a single base it is the dinucleotide of the previous base and itself, so
-    that decoys can be drawn at the same dinucleotides.
+def word_numbers(
+    codes: NDArray[np.uint8], words: Sequence[str], is_reverse: bool
+) -> NDArray[np.int8]:
+    """Return the number of the word that begins at each base, -1 if none does.
 
     Parameters
     ----------
-    length : int
-        Length of the site in bases.
-    sequences : tuple of str
-        Allowed bases in reading direction; empty for any.
+    codes : ndarray of uint8, shape (n,)
+        Encoded bases of the forward strand.
+    words : sequence of str
+        Different words of the same length k, of 3 at most, in reading direction.
+    is_reverse : bool
+        Whether they are on the minus strand.
+
+    Returns
+    -------
+    ndarray of int8, shape (n - k + 1,)
+        By the first base on the forward strand.
     """
-
-    length: int
-    sequences: tuple[str, ...]
-
-    @property
-    def lead(self) -> int:
-        """Number of bases of the consensus before the site."""
-        return int(self.length == 1)
-
-    @property
-    def width(self) -> int:
-        """Length of a sequence in bases."""
-        return self.length + self.lead
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The sequences in the order of their indices."""
-        return self.sequences or tuple("".join(w) for w in product("ACGT", repeat=self.width))
-
-    def index_table(self, is_reverse: bool) -> NDArray[np.int8]:
-        """Return the index of the sequence for each code of :func:`kmer_numbers`, or -1."""
-        table = np.full(_BASE**self.width, -1, dtype=np.int8)
-        for number, sequence in enumerate(self.names):
-            forward = (
-                "".join(_COMPLEMENT[c] for c in reversed(sequence)) if is_reverse else sequence
-            )
-            table[sum("ACGT".index(c) * _BASE**i for i, c in enumerate(reversed(forward)))] = number
-        return table
-
-    def first(self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the first base of the consensus of sites on the forward strand."""
-        return starts - np.where(is_reverse, 0, self.lead)
-
-    def at(
-        self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
-    ) -> NDArray[np.int8]:
-        """Return the index of the consensus sequence at each site, or -1 if it has none.
-
-        Parameters
-        ----------
-        codes : ndarray of uint8
-            Encoded bases.
-        starts : ndarray of int64, shape (n,)
-            0-based first base of each site on the forward strand.
-        is_reverse : ndarray of bool, shape (n,)
-            Whether a site is on the minus strand.
-        """
-        site = Site(0, self.width, ",".join(self.names))
-        return site.consensus_at(codes, self.first(starts, is_reverse), is_reverse)
-
-
-def kmer_numbers(codes: NDArray[np.uint8], width: int, n: int) -> NDArray[np.uint8]:
-    """Return the numbers of the `n` k-mers of this width that start at consecutive bases."""
-    value = codes[:n].copy()
-    for i in range(1, width):
-        value *= np.uint8(_BASE)
-        value += codes[i : i + n]
-    return value
+    k = len(words[0])
+    n = codes.size - k + 1
+    table = np.full(_BASE**k, -1, dtype=np.int8)
+    for number, word in enumerate(words):
+        letters = reverse_complement(encode(word)) if is_reverse else encode(word)
+        table[letters.astype(np.int64) @ _BASE ** np.arange(k)[::-1]] = number
+    keys = codes[:n].copy()
+    for i in range(1, k):
+        keys *= np.uint8(_BASE)
+        keys += codes[i : i + n]
+    return table[keys]
 
 
 class Exclusion(NamedTuple):
@@ -196,6 +153,13 @@ class SiteResolver:
         Position of the site in a window.
     window : int
         Window length in bases.
+
+    Attributes
+    ----------
+    lead : int
+        Bases before the site that count for its letters: one, of a site of a single base.
+    words : tuple of str
+        Letters there that sites may have, in reading direction; without a consensus, all.
     """
 
     def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
@@ -204,7 +168,9 @@ class SiteResolver:
         self.genome = genome
         self.site = site
         self.window = window
-        self.consensus = Consensus(site.length, site.consensus)
+        self.lead = int(site.length == 1)
+        every = product("ACGT", repeat=site.length + self.lead)
+        self.words = site.consensus or tuple(map("".join, every))
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""
@@ -242,7 +208,7 @@ class SiteResolver:
         is_reverse, alternatives = annotated.is_reverse, annotated["alternatives"]
         starts, is_inside = self._locate(annotated, contig)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
-        consensus = self.consensus.at(self.genome.codes, starts, is_reverse)
+        consensus = self._words_at(starts, is_reverse)
         is_moved = (
             is_inside
             & (consensus < 0)
@@ -251,7 +217,7 @@ class SiteResolver:
         )
         begins = np.where(is_inside, self.genome.starts[contig], 0)
         other_starts = np.where(is_moved, alternatives + begins, starts)
-        other_consensus = self.consensus.at(self.genome.codes, other_starts, is_reverse)
+        other_consensus = self._words_at(other_starts, is_reverse)
         is_moved &= other_consensus >= 0
         starts, consensus = (
             np.where(is_moved, other_starts, starts),
@@ -266,6 +232,14 @@ class SiteResolver:
         past_end = self._past_end(annotated, contig)
         uncertain = past_end if uncertain is None else Sites.join([uncertain, past_end])
         return replace(true_sites, all_sites=self._with(true_sites.all_sites, uncertain))
+
+    def _words_at(
+        self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
+    ) -> NDArray[np.int8]:
+        """Return the number of the word at each site, -1 if it has none."""
+        words = Site(0, len(self.words[0]), ",".join(self.words))
+        first = starts - np.where(is_reverse, 0, self.lead)
+        return words.consensus_at(self.genome.codes, first, is_reverse)
 
     def _past_end(self, annotated: Sites, contig: NDArray[np.int64]) -> Sites:
         """Return positions past the end of a contig, wrapped to its start: it may be circular."""
@@ -372,7 +346,7 @@ class SiteResolver:
         consensus: NDArray[np.int8],
     ) -> None:
         """Raise an error if the genome does not match the annotation, or one strand of it."""
-        if self.site.length == 1 or not self.consensus.sequences:
+        if self.site.length == 1 or not self.site.consensus:
             return
         is_usable = is_inside & (annotated["reasons"] == "")
         strands = {
@@ -388,7 +362,7 @@ class SiteResolver:
             if n_usable >= _MIN_SITES and n_fit < _MIN_MATCHING_SHARE * n_usable:
                 raise InputFormatError(
                     f"most {self.site.signal} sites{strand} must be "
-                    f"{' or '.join(self.consensus.sequences)}, got {n_fit:,} of {n_usable:,}; "
+                    f"{' or '.join(self.site.consensus)}, got {n_fit:,} of {n_usable:,}; "
                     "check that the annotation is for this genome's version, or set consensus",
                     path=self.source,
                 )
@@ -401,7 +375,7 @@ class SiteResolver:
                 n_other,
                 n_usable,
                 self.site.signal,
-                " or ".join(self.consensus.sequences),
+                " or ".join(self.site.consensus),
             )
 
     def _unique(

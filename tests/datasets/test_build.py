@@ -15,8 +15,9 @@ from numpy.testing import assert_array_equal
 from seqmtl import read_dataset
 from seqmtl.datasets import measure_leakage, read_config, write_dataset
 from seqmtl.datasets.duplicates import fingerprints
+from seqmtl.datasets.true_sites import word_numbers
 from seqmtl.io.dataset import read_split_genome
-from seqmtl.sequences import Windows
+from seqmtl.sequences import Windows, encode
 from seqmtl.sequences.sites import Sites
 from tests.oracles.annotation import reverse_complement
 
@@ -600,3 +601,16 @@ def test_masked_regions_have_neither_sites_nor_decoys(tmp_path):
     inside = np.any([(held.sites >= a) & (held.sites < b) for a, b in held.masked], axis=0)
     assert not held.is_true[inside].any()
     assert held.is_true[~inside].any()
+
+
+@pytest.mark.parametrize(
+    "words", [("GT",), ("GT", "GC"), ("TAA", "TAG", "TGA"), ("AC", "CA", "TT")]
+)
+def test_words_are_found_on_both_strands(words):
+    letters = "".join(np.random.default_rng(3).choice([*"ACGTN"], 400))
+    turned = [reverse_complement(word) for word in words]
+    for is_reverse, of_strand in ((False, words), (True, turned)):
+        k = len(words[0])
+        texts = [letters[i : i + k] for i in range(400 - k + 1)]
+        expected = [next((n for n, w in enumerate(of_strand) if w == text), -1) for text in texts]
+        assert word_numbers(encode(letters), words, is_reverse).tolist() == expected
