@@ -72,7 +72,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         if model.kind != "classification":
             raise InputFormatError("only two-class models have probabilities", self.model)
         with errors_about(self.source.name):
-            scores = model.score_labelled([self.source], "probabilities are")[0].candidates
+            scores = model.score_labelled([self.source], "probabilities are")[0]
             shares = _shares(self, scores.names)
             is_cross_fitted = self.split == "valid" and scores.counts is not None
             if not is_cross_fitted:

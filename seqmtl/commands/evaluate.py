@@ -14,7 +14,7 @@ from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.base import Model
-    from seqmtl.scanning.labelled_scores import LabelledScores
+    from seqmtl.scanning.candidate_scores import CandidateScores
     from seqmtl.training.example_source import ExampleSource
 
 logger = logging.getLogger("seqmtl")
@@ -66,9 +66,9 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         results = model.score_labelled(request._sources(model), _FIGURES)
         metrics = request._document(results)
         if self.plot:
-            held = results[0].candidates
+            held = results[0]
             data = (held.labels, held.scores, held.tasks)
-            save_figure(draw_curves(*data, held.counts, auprc=_auprc(results[0])), self.plot)
+            save_figure(draw_curves(*data, held.counts, auprc=_auprc(held)), self.plot)
         write_json(self.json, metrics)
         _warn_of_failures(metrics)
         return metrics
@@ -86,12 +86,12 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         )
         return [replace(self, data=(path,)).source for path in self.data]
 
-    def _document(self, results: list[LabelledScores]) -> Document:
+    def _document(self, results: list[CandidateScores]) -> Document:
         """Return the metrics, by signal and method if there are several."""
         if len(results) == 1:
             (held,) = results
             metrics = self._metrics(held)
-            if held.candidates.counts is not None:
+            if held.counts is not None:
                 metrics |= {"model": self.model, "signal": held.signal, "split": self.split}
                 metrics |= {"plot": self.plot} if self.plot else {}
             return metrics
@@ -100,24 +100,24 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
             signals[held.signal][held.method] = self._metrics(held)
         return {"schema_version": 2, "model": self.model, "split": self.split, "signals": signals}
 
-    def _metrics(self, held: LabelledScores) -> Document:
+    def _metrics(self, held: CandidateScores) -> Document:
         """Return the metrics, with expected numbers of sites if there are probabilities."""
         from seqmtl import evaluation
 
-        labels, scores, tasks, counts, _, blocks = held.candidates
+        labels, tasks, counts = held.labels, held.tasks, held.counts
         options: Document = {"n_bootstrap": self.bootstrap, "seed": self.seed}
         auprc = _auprc(held)
         metrics: Document = evaluation.evaluate(
-            labels, scores, tasks, counts=counts, auprc=auprc, **options
+            labels, held.scores, tasks, counts=counts, auprc=auprc, **options
         )
         if held.probabilities is not None:
-            evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, blocks)
+            evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, held.blocks)
         return metrics
 
 
-def _auprc(held: LabelledScores) -> str:
+def _auprc(held: CandidateScores) -> str:
     """Return the name of the AUPRC: of windows, or of all candidates of a genome."""
-    return "auprc_windows" if held.candidates.counts is None else "auprc_genome"
+    return "auprc_windows" if held.counts is None else "auprc_genome"
 
 
 def _warn_of_failures(metrics: Document) -> None:

@@ -31,7 +31,7 @@ from seqmtl.sequences.windows import name_table
 
 if TYPE_CHECKING:
     from seqmtl.files.model_file import Forms
-    from seqmtl.scanning.labelled_scores import LabelledScores
+    from seqmtl.scanning.candidate_scores import CandidateScores
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.training.example_source import ExampleSource
 
@@ -307,7 +307,7 @@ class Model:
         """Return the class of its predictors."""
         raise SeqmtlError(f"only models of windows of DNA find sites, got one of {self.inputs}")
 
-    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
+    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[CandidateScores]:
         """Score the candidates of datasets, or labelled windows.
 
         Warns that `what` is misleading if the model was trained on them.

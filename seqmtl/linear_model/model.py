@@ -31,7 +31,7 @@ from seqmtl.sequences.windows import name_table
 if TYPE_CHECKING:
     from seqmtl.calibration.curve import CalibrationCurve
     from seqmtl.files.model_file import Forms
-    from seqmtl.scanning.labelled_scores import LabelledScores
+    from seqmtl.scanning.candidate_scores import CandidateScores
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.training.example_source import ExampleSource
 
@@ -190,9 +190,9 @@ class MultiTaskModel(Model):
 
         return WindowPredictor if self.is_sliding else SitePredictor
 
-    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
+    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[CandidateScores]:
         """Score the candidates of a dataset, or labelled windows; see :class:`Model`."""
-        from seqmtl.scanning.labelled_scores import score_labelled
+        from seqmtl.scanning.candidate_scores import score_labelled
 
         return score_labelled(self, sources, what)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.evaluation.expected import BLOCKS
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, errors_about
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
@@ -25,6 +25,7 @@ from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites, find_motifs
+from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,12 @@ class CandidateScores(NamedTuple):
         Index of the consensus sequence at the site, -1 for none; None unless the model has several.
     blocks : ndarray of int64, shape (n,), or None
         Number of the part of the regions where the candidates are; None if each row is one window.
+    probabilities : ndarray of float64, shape (n,), or None
+        Probabilities; None of windows, and of a model that is not calibrated.
+    signal : str
+        Kind of the sites.
+    method : str
+        How they are scored, "" if there is one way.
     """
 
     labels: NDArray[np.int8]
@@ -65,6 +72,9 @@ class CandidateScores(NamedTuple):
     counts: NDArray[np.int64] | None
     consensus: NDArray[np.int8] | None = None
     blocks: NDArray[np.int64] | None = None
+    probabilities: NDArray[np.float64] | None = None
+    signal: str = ""
+    method: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -180,9 +190,41 @@ def join_scores(parts: Sequence[CandidateScores]) -> CandidateScores:
     ]
     columns: list[Any] = [
         None if column[0] is None else np.concatenate(column)
-        for column in zip(*shifted, strict=True)
+        for column in zip(*(part[:6] for part in shifted), strict=True)  # all but probabilities
     ]
     return CandidateScores(*columns)
+
+
+def score_labelled(
+    model: MultiTaskModel, sources: Sequence[ExampleSource], what: str
+) -> list[CandidateScores]:
+    """Score every candidate of a dataset, or the labelled windows of a file; see ``Model``."""
+    (source,) = sources
+    with errors_about(source.name):
+        scores = _of_source(model, source, what)
+    p = None
+    if model.curves and scores.counts is not None:
+        p = model.probability(scores.scores, scores.tasks.tolist())
+    return [scores._replace(signal=model.site.kind, probabilities=p)]
+
+
+def _of_source(model: MultiTaskModel, source: ExampleSource, what: str) -> CandidateScores:
+    if source.dataset is not None:
+        scores = score_candidates(
+            model, source.dataset, split=source.split_or_none, organism=source.organism
+        )
+        split: str | None = source.split
+    else:
+        windows = source.read_to_score(model, require_labels=True)
+        model.site.check_consensus(windows, windows.labels)
+        has_letters = model.site.consensus_of(windows) if len(model.site.consensus) > 1 else None
+        scores = CandidateScores(
+            windows.labels, model.decision_function(windows), windows.tasks, None, has_letters
+        )
+        split = source.split if windows.splits is not None else None
+        source.warn_of_training_rows(windows, model, what)
+    warn_if_trained_on(model, source.paths, scores.names, split, what)
+    return scores
 
 
 def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[Sites]:

@@ -37,7 +37,7 @@ from seqmtl.splicing.layer import (
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 if TYPE_CHECKING:
-    from seqmtl.scanning.labelled_scores import LabelledScores
+    from seqmtl.scanning.candidate_scores import CandidateScores
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.training.example_source import ExampleSource
 
@@ -184,7 +184,7 @@ class PairedModel(Model):
 
         return IntronPredictor
 
-    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[LabelledScores]:
+    def score_labelled(self, sources: Sequence[ExampleSource], what: str) -> list[CandidateScores]:
         """Score the candidates of two datasets, alone and with their partners; see `Model`."""
         from seqmtl.splicing.paired_scores import score_labelled
 

@@ -10,7 +10,6 @@ import numpy as np
 from seqmtl._names import match_names
 from seqmtl.calibration.curve import to_probability
 from seqmtl.scanning.candidate_scores import IN_MASK, CandidateScores, block_edges
-from seqmtl.scanning.labelled_scores import LabelledScores
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import (
@@ -40,7 +39,7 @@ def score_paired(
     *,
     split: str | None,
     organism: str | None = None,
-) -> list[LabelledScores]:
+) -> list[CandidateScores]:
     """Score every candidate in the regions that are in one split of both datasets.
 
     Parameters
@@ -56,7 +55,7 @@ def score_paired(
 
     Returns
     -------
-    list of LabelledScores
+    list of CandidateScores
         Donors and acceptors, each by the site model alone, and by the log-odds of the posterior.
         Annotated sites that a dataset excludes are left out.
 
@@ -102,13 +101,13 @@ def score_paired(
         both = ((alone, p_alone), (paired, to_probability(paired)))
         for method, (scores, p) in zip(METHODS, both, strict=True):
             columns = sites["labels"], scores, tasks, counts, None, sites["blocks"]
-            results.append(LabelledScores(end, method, CandidateScores(*columns), p))
+            results.append(CandidateScores(*columns, p, end, method))
     return results
 
 
 def score_labelled(
     model: PairedModel, sources: Sequence[ExampleSource], what: str
-) -> list[LabelledScores]:
+) -> list[CandidateScores]:
     """Score every candidate of a dataset of donors and one of acceptors; see ``Model``."""
     donors, acceptors = (source.name for source in sources)
     split, fitted_on = sources[0].split, model.training.get("split")

@@ -94,7 +94,7 @@ def _by_hand(model, letters, word):
 def _scores(*data, **options):
     """Return the candidates of the test regions by signal and method."""
     results = score_paired(*data, split="test", **options)
-    return {(held.signal, held.method): held.candidates for held in results}
+    return {(held.signal, held.method): held for held in results}
 
 
 def test_candidates_of_both_strands_are_those_in_the_letters(case):
