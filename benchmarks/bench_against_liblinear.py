@@ -38,7 +38,7 @@ def train_seqmtl(windows: Windows, args: argparse.Namespace, folder: Path) -> tu
     settings = Settings(C=args.C, tol=args.tol[0])
     model, _ = fit(Examples.of(windows), features=WeightedDegree(args.degree), settings=settings)
     model.save(folder / "model.seqmtl")
-    return model.W[:, 0].astype(float), float(model.bias[0])
+    return model.weights(model.tasks)[0][:, 0].astype(float), float(model.bias[0])
 
 
 def train_linear_svc(windows: Windows, args: argparse.Namespace, folder: Path) -> tuple[Any, float]:

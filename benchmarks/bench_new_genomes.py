@@ -24,6 +24,7 @@ import _toy
 import numpy as np
 from _common import Options, write_result
 
+from seqmtl.core.weights import TaskWeights
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import read_contigs
 from seqmtl.linear_model.model import MultiTaskModel
@@ -58,7 +59,8 @@ def without(model: PairedModel, names: list[str]) -> PairedModel:
         kernel = TaskKernel(tasks, end.kernel.matrix[np.ix_(rows, rows)], end.kernel.source)
         curves = {task: curve for task, curve in end.curves.items() if task in tasks}
         bias = None if end.consensus_bias is None else end.consensus_bias[rows]
-        columns = {"W": end.W[:, rows], "bias": end.bias[rows], "consensus_bias": bias}
+        W = TaskWeights.of(np.asarray(end.W)[:, rows], end.W.columns)
+        columns = {"W": W, "bias": end.bias[rows], "consensus_bias": bias}
         columns["calibration"] = end.calibration[rows]
         training = dict(end.training)
         for key in ("tasks", "calibration"):

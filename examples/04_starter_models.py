@@ -35,6 +35,7 @@ from seqmtl import (
 from seqmtl._names import NameIndex
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import extend, weights_of_relatives
+from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
@@ -219,7 +220,7 @@ def make(
     model.site = replace(model.site, signal=signal)
     # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
     model.shift = (model.length - model.site.length) // 2 - model.site.offset
-    model.W = round_weights(np.asarray(model.W), STEP)
+    model.W = TaskWeights.of(round_weights(np.asarray(model.W), STEP), model.W.columns)
     sources = (genome.genome for genome in GENOMES)
     model.training["sources"] = ["intron90", HUMAN_INTRONS, *sources]
     usual = float(np.exp(np.mean(np.log(list(shares.values())))))
@@ -696,7 +697,7 @@ def u12_model(
     features = PositionalKmers(features, anchor=before)
     model = MultiTaskSVC(features=features, tol=0.01).fit(windows[is_train]).model_
     model.site = Site(before, len(letters.split(",")[0]), letters, end)
-    model.W = round_weights(np.asarray(model.W), STEP)
+    model.W = TaskWeights.of(round_weights(np.asarray(model.W), STEP), model.W.columns)
     held_out, (task,) = windows[~is_train], model.tasks
     scores = model.decision_function(held_out, task)
     model.calibrate(task, scores, held_out.labels, method="sigmoid", prevalence=0.5)

@@ -215,8 +215,8 @@ def learn_parts(
 
 def _scales(model: MultiTaskModel) -> Array:
     """Return the variance of the new part of the weights in every view."""
-    sizes = np.array([np.diagonal(K)[: len(model.tasks)].mean() for _, K in model.views()])
-    return np.asarray(sizes / sizes.mean())
+    sizes = np.array([np.diagonal(K)[: len(model.tasks)].mean() for K in model.kernel.matrices])
+    return np.broadcast_to(sizes / sizes.mean(), len(model.W.columns))
 
 
 def _alone(
@@ -225,7 +225,7 @@ def _alone(
     """Return a model of an organism alone, as it was learnt from labels and the model."""
     name, scales, biases = examples.names[0], _scales(model), model.consensus_bias
     column = _column(model, examples, learnt, scales)
-    if not isinstance(model.W, TaskWeights) and (step := step_of(model.W)):
+    if step := step_of(model.W):
         column = round_weights(column, step)  # so that the file of the model with it is as small
     change = settings_of(model.training).bias_scale * scales.sum() * learnt.dual_coef.sum()
     sigmoid = (1.0, 0.0)
@@ -236,7 +236,7 @@ def _alone(
         model,
         tasks=(name,),
         kernel=kernel.restrict([name]),
-        W=column[:, np.newaxis],
+        W=TaskWeights.of(column[:, np.newaxis], model.W.columns),
         bias=np.array([model.bias @ learnt.weights + change]),
         consensus_bias=None if biases is None else (learnt.weights @ biases)[np.newaxis],
         calibration=np.array([sigmoid]),
@@ -268,7 +268,7 @@ def with_organism(
     replaces : bool, default False
         Whether the organism of this number in the model is replaced.
     """
-    T, (name,), W = len(model.tasks), alone.tasks, model.W
+    T, (name,) = len(model.tasks), alone.tasks
     column = alone.weights([name])[0][:, 0]
     at = T if at is None else at
     others = np.delete(np.arange(T), at if replaces else [])
@@ -276,10 +276,6 @@ def with_organism(
     def inserted(table: Array, row: Array) -> Array:
         return np.insert(table[others], at, row, axis=0)
 
-    if isinstance(W, TaskWeights):
-        W = W.with_task(at, column, replaces=replaces)
-    else:
-        W = np.insert(W[:, others] if replaces else W, at, column, axis=1)
     biases = None
     if not (model.consensus_bias is None and alone.consensus_bias is None):
         both = model.consensus_biases(model.tasks), alone.consensus_biases([name])[0]
@@ -299,7 +295,7 @@ def with_organism(
         model,
         tasks=tasks,
         kernel=model.kernel if replaces else extend(model.kernel, T, name, weights, at=at),
-        W=W,
+        W=model.W.with_task(at, column, replaces=replaces),
         bias=inserted(model.bias, alone.bias[0]),
         consensus_bias=biases,
         calibration=inserted(model.calibration, alone.calibration[0]),
@@ -312,7 +308,7 @@ def _column(
     model: MultiTaskModel, examples: Examples, learnt: AdaptedTask, scales: Array
 ) -> NDArray[Any]:
     """Return the weights of the organism."""
-    column = np.asarray(model.W) @ learnt.weights.astype(model.W.dtype)[:, np.newaxis]
+    column = np.array(model.W.times(learnt.weights[:, np.newaxis]))  # W itself is of the model
     rows, zeros = model.features.bind(examples.data), np.zeros(examples.y.size, dtype=np.int16)
     used = np.flatnonzero(learnt.dual_coef)
     for scale, view in zip(scales, rows.views, strict=True):
@@ -351,8 +347,8 @@ def _adapted_column(model: MultiTaskModel, name: str) -> int | None:
 def _scores(model: MultiTaskModel, data: Any, a: Array | None = None) -> Array:
     """Return the scores of examples as each task of the model, or as their sum with weights a."""
     rows, n, T = model.features.bind(data), data.shape[0], len(model.tasks)
-    A, W = np.eye(T) if a is None else a[:, np.newaxis], np.asarray(model.W)
-    W = W if a is None else W @ A.astype(W.dtype)
+    A = np.eye(T) if a is None else a[:, np.newaxis]
+    W = model.W.times(A)
     columns = (rows.scores(W, np.full(n, t)) for t in range(A.shape[1]))
     scores = np.column_stack(list(columns)) + model.bias @ A
     if model.consensus_bias is not None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.core.dcd import Solution
 from seqmtl.core.rows import Rows
+from seqmtl.core.weights import TaskWeights
 from seqmtl.features._base import gram_matrix
 from seqmtl.sequences.examples import Examples
 
@@ -52,7 +53,7 @@ def left_out_scores(
         S_i^2 as a share of the kernel of an example with itself.
     """
     task_ids, views = examples.ids, rows.views
-    copy_of = find_alike(rows, solution.W)
+    copy_of = find_alike(rows, solution.weights)
     alpha = np.bincount(copy_of, solution.alpha)
     one_of_each = np.unique(copy_of, return_index=True)[1]
 
@@ -147,7 +148,7 @@ def _mean_share(G: NDArray[Any]) -> float:
     return float(np.mean(1.0 / (np.diagonal(inverse) * diagonal)))
 
 
-def find_alike(rows: Rows, W: Any = None) -> NDArray[np.int64]:
+def find_alike(rows: Rows, W: TaskWeights | None = None) -> NDArray[np.int64]:
     """Assign numbers to the distinct rows, whatever their tasks and labels.
 
     Copies have the same squared norm, and the same score by a random mixture of the weights W of
@@ -158,8 +159,8 @@ def find_alike(rows: Rows, W: Any = None) -> NDArray[np.int64]:
         mixture = rng.random(rows.n_features, dtype=np.float32)
     else:
         mixture = np.zeros(W.shape[0], W.dtype)
-        for V in getattr(W, "tables", [W]):
-            mixture += V @ rng.random(V.shape[1]).astype(V.dtype)
+        for V in W.tables:
+            mixture += V @ rng.random((V.shape[1],)).astype(V.dtype)
     scores = rows.scores(mixture[:, np.newaxis], np.zeros(rows.n_rows, dtype=np.int16))
     return find_copies(scores, rows.squared_norms())
 

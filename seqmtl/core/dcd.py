@@ -127,14 +127,14 @@ class Solution:
     ----------
     alpha : ndarray of float64, shape (n,)
         Dual variables.
-    W : ndarray or TaskWeights, shape (n_features, T)
+    weights : TaskWeights, shape (n_features, T)
         Weights of the tasks.
     bias : ndarray of float64, shape (T,)
         Weights of the constant feature; intercepts are ``bias_scale * bias``.
     margins : ndarray of float64, shape (n,)
         y_i f(x_i) at the solution; f(x_i) in regression.
     primal, dual, gap : float
-        Objectives and relative duality gap at W and alpha.
+        Objectives and relative duality gap at these weights and alpha.
     stopped_by : {"tol", "max_epochs", "rounding"}
         Why the solver stopped: gap <= tol, the limit on the work, or rounding, see
         :mod:`seqmtl.core.dcd`.
@@ -147,7 +147,7 @@ class Solution:
     """
 
     alpha: NDArray[np.float64]
-    W: Any
+    weights: TaskWeights
     bias: NDArray[np.float64]
     margins: NDArray[np.float64]
     primal: float
@@ -158,6 +158,11 @@ class Solution:
     work: float
     history: list[Progress]
     theta: NDArray[np.float64]
+
+    @property
+    def W(self) -> NDArray[Any]:  # noqa: N802
+        """The weights as a matrix, shape (n_features, T)."""
+        return np.asarray(self.weights)
 
     @property
     def converged(self) -> bool:
@@ -409,12 +414,11 @@ class Descent:
             dtype = self.weights.dtype
             del self.weights
             # slots store sums over pairs of lengths; models store one weight per feature
-            is_virtual = not p.kernel.is_single
-            self.weights = TaskWeights.zeros(p.rows, p.kernel, dtype, is_virtual=is_virtual)
-            self.weights.add(p.rows, self.alpha * p.y, self._tasks)
+            amount = self.alpha * p.y
+            self.weights = TaskWeights.sums(p.rows, p.kernel, dtype, amount, self._tasks)
         return Solution(
             self.alpha,
-            self.weights.of_model(),
+            self.weights.astype(self.weights.dtype),
             self.bias,
             self.margins,
             now.primal,

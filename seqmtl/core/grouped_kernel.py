@@ -82,7 +82,8 @@ class GroupedKernel:
         T = kernels.shape[-1]
         # a single group: task t is column t, and K_g = K
         columns = np.arange(T, dtype=np.int64)[:, None]
-        return cls((kernels.reshape(-1, T, T),), np.zeros_like(columns), columns, np.ones((T, 1)))
+        stack = kernels if kernels.ndim == 3 else kernels[np.newaxis]
+        return cls((stack,), np.zeros_like(columns), columns, np.ones((T, 1)))
 
     def weighted(self, lengths: Array) -> GroupedKernel:
         """Return the same groups of the nodes with other lengths, shape (G, J)."""
@@ -157,17 +158,17 @@ class GroupedKernel:
                     yield g, rows[part], columns, scales
 
     def group_weights(self, A: Array) -> dict[int, Array]:
-        """Return B_g of every group needed, shape (G, w, k), with W A = sum_g V_g B_g.
+        """Return B_g of every group needed, shape (G, w, k), with W A = sum_g W_g B_g.
 
         A has the shape (G, T, k).
         """
         weights: dict[int, Array] = {}
-        for t in np.flatnonzero(A.any(axis=(0, 2))):  # w_t = sum_l r_l(t) V_g K_g[:, c_l(t)]
+        for t in np.flatnonzero(A.any(axis=(0, 2))):  # w_t = sum_l r_l(t) W_g[:, c_l(t)]
             for g, c, r in zip(self.group[t], self.column[t], self.scale[t], strict=True):
                 if g >= 0:
-                    K = self.kernels[g]
-                    B = weights.setdefault(int(g), np.zeros((*K.shape[:2], A.shape[2])))
-                    B += r * K[:, :, c, None] * A[:, t, None]
+                    shape = len(A), self.kernels[g].shape[-1], A.shape[2]
+                    B = weights.setdefault(int(g), np.zeros(shape))
+                    B[:, c] += r * A[:, t]
         return weights
 
 

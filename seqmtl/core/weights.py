@@ -22,8 +22,8 @@ _ROWS_AT_A_TIME = 1 << 14
 class TaskWeights:
     """Weights of all tasks, as a table for every group of columns.
 
-    Solvers fill them, and models of many tasks keep them. With a single group, whose columns are
-    the tasks, its table is W.
+    Solvers fill them, models keep them, and files hold them. With a single group, whose columns are
+    the tasks, the table is W.
 
     Parameters
     ----------
@@ -96,6 +96,26 @@ class TaskWeights:
         weights.flat, weights._starts, weights._strides = flat, starts, strides
         return weights
 
+    @classmethod
+    def of(cls, W: NDArray[Any], columns: Sequence[slice]) -> Self:
+        """Return the weights W, shape (n_features, T), in a single group."""
+        groups = GroupedKernel.of(np.eye(W.shape[1])[np.newaxis])
+        return cls([W], groups, columns, W.dtype, is_virtual=False)
+
+    @classmethod
+    def sums(
+        cls, rows: Rows, groups: GroupedKernel, dtype: Any, amount: Array, tasks: NDArray[Any]
+    ) -> TaskWeights:
+        """Return the sums of :meth:`add` as models store them: W, or V_g of several groups."""
+        weights = cls.zeros(rows, groups, dtype, is_virtual=not groups.is_single)
+        weights.add(rows, amount, tasks)
+        return weights.astype(dtype)
+
+    @property
+    def is_W(self) -> bool:  # noqa: N802
+        """Whether the only table is W."""
+        return self.groups.is_single and not self.is_virtual
+
     def as_numba_args(self) -> tuple[NDArray[Any], ...]:
         """Return the groups as the compiled loops take them."""
         groups = self.groups
@@ -167,12 +187,6 @@ class TaskWeights:
             total += rows.scores(self.times(one_hot[:, part]), columns, chosen)
         return total
 
-    def of_model(self) -> NDArray[Any] | TaskWeights:
-        """Return the weights as models store them: W, or V_g of several groups."""
-        if self.groups.is_single:
-            return self.tables[0]
-        return TaskWeights(self.tables, self.groups, self.columns, self.dtype)
-
     def __iadd__(self, other: TaskWeights) -> Self:
         """Add the weights of the same tasks and features."""
         for table, more in zip(self.tables, other.tables, strict=True):
@@ -182,7 +196,7 @@ class TaskWeights:
     def astype(self, dtype: Any) -> TaskWeights:
         """Return the weights in another type."""
         tables = [table.astype(dtype, copy=False) for table in self.tables]
-        return TaskWeights(tables, self.groups, self.columns, dtype)
+        return TaskWeights(tables, self.groups, self.columns, dtype, is_virtual=self.is_virtual)
 
     def times(self, A: NDArray[np.float64]) -> NDArray[Any]:
         """Return W A, shape (n_features, k), from the groups that are needed.
@@ -192,16 +206,21 @@ class TaskWeights:
         A : ndarray, shape (T, k) or (G, T, k)
             Weights of the tasks, the same for every view or one matrix for each.
         """
+        T = self.shape[1]
+        if self.is_W and A.shape[-1] == T and (A == np.eye(T)).all():
+            return self.tables[0]
         A = np.broadcast_to(A, (len(self.columns), *A.shape[-2:]))
         out = np.zeros((self.shape[0], A.shape[2]), dtype=self.dtype)
         for g, B in self.groups.group_weights(A).items():
             table = self.tables[g]
-            for part, B_g in zip(self.columns, B, strict=True):
-                out[part] += table[part] @ B_g.astype(self.dtype)
+            if self.is_virtual:
+                B = self.groups.kernels[g] @ B
+            for part, B_g in zip(self.columns, B.astype(self.dtype), strict=True):
+                _add_product(out[part], table[part], B_g)
         return out
 
     def with_task(self, at: int, weights: NDArray[Any], *, replaces: bool) -> TaskWeights:
-        """Return a copy with a task that forms a group alone.
+        """Return a copy with one more task, in several groups as one that forms a group alone.
 
         Parameters
         ----------
@@ -212,16 +231,21 @@ class TaskWeights:
         replaces : bool
             Whether it replaces the task of this number, or else is inserted before it.
         """
+
+        def inserted(table: NDArray[Any], new: Any, axis: int) -> NDArray[Any]:
+            others = np.delete(table, at, axis) if replaces else table
+            return np.insert(others, at, new, axis)
+
+        if self.is_W:
+            return TaskWeights.of(inserted(self.tables[0], weights, 1), self.columns)
         groups = self.groups
+        n_levels = groups.group.shape[1]
 
-        def inserted(table: NDArray[Any], first: int, fill: int) -> NDArray[Any]:
-            others = np.delete(table, at, axis=0) if replaces else table
-            row = np.full(others.shape[1], fill, dtype=others.dtype)
-            row[0] = first
-            return np.insert(others, at, row, axis=0)
+        def with_row(table: NDArray[Any], first: int, fill: int) -> NDArray[Any]:
+            return inserted(table, [first] + [fill] * (n_levels - 1), 0)
 
-        group = inserted(groups.group, len(groups.kernels), -1)
-        column, scale = inserted(groups.column, 0, 0), inserted(groups.scale, 1, 1)
+        group = with_row(groups.group, len(groups.kernels), -1)
+        column, scale = with_row(groups.column, 0, 0), with_row(groups.scale, 1, 1)
         kernels = (*groups.kernels, np.ones((len(self.columns), 1, 1)))
         tables = [*self.tables, weights.astype(self.dtype)[:, np.newaxis]]
         return TaskWeights(
@@ -229,17 +253,16 @@ class TaskWeights:
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        W = self.times(np.eye(self.shape[1]))
-        return W if dtype is None else W.astype(dtype, copy=False)
+        return np.array(self.times(np.eye(self.shape[1])), dtype, copy=copy)
 
 
-def scores_of(
-    rows: Rows, ids: NDArray[Any], W: Any, intercepts: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the score of every row with the weights and the intercept of its task."""
-    if isinstance(W, TaskWeights):
-        return W.scores(rows, ids, intercepts)
-    return np.asarray(rows.scores(W, ids) + intercepts[ids])
+def _add_product(out: NDArray[Any], table: NDArray[Any], B: NDArray[Any]) -> None:
+    """Add table B to out, slab by slab; if B only selects columns, they are copied."""
+    picked = B.argmax(axis=0)
+    is_pick = np.array_equal(B, np.eye(len(B))[:, picked])
+    for first in range(0, len(out), _ROWS_AT_A_TIME):
+        slab = table[first : first + _ROWS_AT_A_TIME]
+        out[first : first + _ROWS_AT_A_TIME] += slab[:, picked] if is_pick else slab @ B
 
 
 def bias_of(groups: GroupedKernel, amount: Array, tasks: NDArray[Any]) -> Array:

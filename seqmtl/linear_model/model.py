@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 #: With the name of a task, the message that relatives score it, which is logged once.
 SCORED_FROM_RELATIVES = "scored from relatives"
 
-_SLAB = 1 << 16  # rows of weights that are mixed at once
-
 logger = logging.getLogger(__name__)
 
 
@@ -58,8 +56,8 @@ class MultiTaskModel(Model):
     kernel : TaskKernel
         Task kernel, one matrix or one per view of the features; training tasks first, then
         relatives without data.
-    W : ndarray or TaskWeights, shape (n_features, T)
-        Weights; those of many tasks in groups.
+    W : TaskWeights, shape (n_features, T)
+        Weights; :class:`numpy.asarray` gives the matrix.
     bias : ndarray of float64, shape (T,)
         Intercepts.
     site : Site
@@ -72,7 +70,7 @@ class MultiTaskModel(Model):
     length: int
     tasks: tuple[str, ...]
     kernel: TaskKernel
-    W: NDArray[Any] | TaskWeights
+    W: TaskWeights
     bias: NDArray[np.float64]
     calibration: NDArray[np.float64]
     site: Site
@@ -198,7 +196,8 @@ class MultiTaskModel(Model):
 
     def without_weights(self) -> MultiTaskModel:
         """Return a copy of the model without its weights, and its mapped file."""
-        return deepcopy(replace(self, W=np.zeros((self.W.shape[0], 0), dtype=np.float32)))
+        none = np.zeros((self.W.shape[0], 0), dtype=np.float32)
+        return deepcopy(replace(self, W=TaskWeights.of(none, self.W.columns)))
 
     def log_relatives(self, names: Sequence[str]) -> None:
         """Log, once each, the tasks without training data, which are scored from relatives.
@@ -219,16 +218,8 @@ class MultiTaskModel(Model):
 
     def weights(self, names: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return weights, shape (n_features, len(names)), and intercepts of tasks or relatives."""
-        A = self._mixing(names)
-        if isinstance(self.W, TaskWeights):
-            mixings = [self._mixing(names, K) for _, K in self.views()]
-            return self.W.times(np.array(mixings)), self.bias @ A
-        if np.array_equal(A, np.eye(len(self.tasks))):
-            return self.W, self.bias
-        W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
-        for columns, K in self.views():
-            _mix(self.W[columns], self._mixing(names, K), W[columns])
-        return W, self.bias @ A
+        by_view = np.array([self._mixing(names, K) for K in self.kernel.matrices])
+        return self.W.times(by_view), self.bias @ self._mixing(names)
 
     def weight_similarity(self) -> TaskKernel:
         """Return the cosine of the weights of every two tasks, without their intercepts.
@@ -274,14 +265,6 @@ class MultiTaskModel(Model):
             for task, row in zip(self.tasks, rows, strict=True)
             if any(row)
         }
-
-    def views(self) -> list[tuple[slice, NDArray[np.float64]]]:
-        """Return the rows of W and the task kernel of every view of the features."""
-        columns = self.features.view_columns(self.length)
-        kernels = self.kernel.matrices
-        if len(kernels) == 1:
-            kernels = np.broadcast_to(kernels, (len(columns), *kernels.shape[1:]))
-        return list(zip(columns, kernels, strict=True))
 
     def position_weights(self, task: str) -> list[NDArray[np.float64]]:
         """Return the weights of one task by position, as scanning and explanations use them.
@@ -483,12 +466,3 @@ class MultiTaskModel(Model):
             consensus_bias=np.array(arrays["word_bias"]) if "word_bias" in arrays else None,
             **common,
         )
-
-
-def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
-    """Write W A to out, slab by slab; if A only selects columns, copy them."""
-    picked = A.argmax(axis=0)
-    is_pick = np.array_equal(A, np.eye(A.shape[0])[:, picked])
-    for first in range(0, W.shape[0], _SLAB):
-        slab = W[first : first + _SLAB]
-        out[first : first + _SLAB] = slab[:, picked] if is_pick else slab @ A

@@ -45,9 +45,10 @@ _STEPS = 2.0 ** -np.arange(3, 9)  # of rounded weights, the largest first
 _MOST = 256  # times that weights are compressed at most; those of starters are 7 times
 
 
-def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
+def pack_weights(weights: TaskWeights) -> dict[str, NDArray[Any]]:
     """Return weights as arrays of a model file."""
-    if not isinstance(W, TaskWeights):
+    if weights.is_W:
+        W = weights.tables[0]
         is_used = np.zeros(W.shape[0], dtype=bool)
         for column in W.T:  # np.any is slow on rows this narrow
             is_used |= column != 0
@@ -55,12 +56,12 @@ def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
             return _by_name(W)
         return {"rows": np.flatnonzero(is_used).astype(np.int32), **_by_name(W[is_used])}
     parts, checks = [], []
-    for table in W.tables:
+    for table in weights.tables:
         for column in table.T:
             packed = zlib.compress(np.ascontiguousarray(column).tobytes(), _LEVEL)
             parts.append(packed)
             checks.append(zlib.crc32(packed))
-    groups = W.groups
+    groups = weights.groups
     return {
         "columns": np.frombuffer(b"".join(parts), dtype=np.uint8),
         "ends": np.cumsum([len(packed) for packed in parts], dtype=np.int64),
@@ -89,8 +90,11 @@ def round_weights(W: NDArray[Any], step: float = 0.0) -> NDArray[Any]:
         return W.astype(np.float16).astype(W.dtype)
 
 
-def step_of(W: NDArray[Any]) -> float:
-    """Return the power of 2 that some rows of weights are multiples of, or 0 for other weights."""
+def step_of(weights: TaskWeights) -> float:
+    """Return the power of 2 that some rows of W are multiples of, or 0 for other weights."""
+    if not weights.is_W:
+        return 0.0
+    W = weights.tables[0]
     some = W[:: max(1, W.shape[0] // _SOME)].astype(np.float64)
     return next((step for step in _STEPS.tolist() if not np.mod(some, step).any()), 0.0)
 
@@ -127,7 +131,7 @@ def forms_of_weights(arrays: Mapping[str, Any], T: int, n: int, dtype: str) -> F
 
 def unpack_weights(
     arrays: Mapping[str, NDArray[Any]], views: Sequence[slice], T: int, dtype: Any
-) -> NDArray[Any] | TaskWeights:
+) -> TaskWeights:
     """Return the weights of a model file of T tasks; columns are read when they are used.
 
     Raises
@@ -144,7 +148,7 @@ def unpack_weights(
         n_rows = len(arrays["rows"]) if "rows" in arrays else views[-1].stop
         W = _decompressed(arrays["W16z"], (n_rows, T)).astype(dtype)
     if "rows" not in arrays:
-        return W
+        return TaskWeights.of(W, views)
     rows, n = arrays["rows"], views[-1].stop
     if (np.diff(rows, prepend=-1) <= 0).any() or (rows.size and rows[-1] >= n):
         raise ValueError(f"array rows must hold rising numbers below {n}")
@@ -155,7 +159,7 @@ def unpack_weights(
     )
     spread = np.zeros((n, W.shape[1]), dtype=W.dtype)
     spread[rows] = W
-    return spread
+    return TaskWeights.of(spread, views)
 
 
 def _decompressed(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float16]:

@@ -134,7 +134,7 @@ def model_of(
         length,
         examples.names,
         kernel,
-        solution.W,
+        solution.weights,
         solution.bias,
         calibration,
         NO_SITE if features.is_position_free else site,

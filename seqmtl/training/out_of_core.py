@@ -34,7 +34,7 @@ from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.core.losses import LOSSES
-from seqmtl.core.weights import TaskWeights, bias_of, scores_of
+from seqmtl.core.weights import TaskWeights, bias_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.io.window_store import PART, WindowStore
@@ -212,7 +212,7 @@ class WorkingSet:
         factors = class_factors(labels, settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
         self._settings = replace(settings, class_weight=weight)
-        self._W: Any = None  # of the windows at the bound
+        self._weights: TaskWeights | None = None  # of the windows at the bound
         self._bias = np.zeros(T)
         self._primal = 0.0  # objective of all windows at the last pass
         self._started = time.perf_counter()
@@ -303,10 +303,10 @@ class WorkingSet:
         settings = replace(settings, tol=self._tolerance(history), max_epochs=math.ceil(left))
         y, alpha, margins = examples.y, self.active.alpha, self.active.margins
         rows = self._features.bind(examples.data)
-        if self._W is None:
+        if self._weights is None:
             problem = problem_of(rows, examples, self._coupling, settings)
             return core.solve(problem, start=WarmStart(alpha), **settings.limits)
-        given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
+        given = self._weights.scores(rows, examples.ids, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
         constant = self._primal - float((losses + 0.5 * q).sum())
@@ -315,8 +315,8 @@ class WorkingSet:
             rows, examples, self._coupling, precise, given=given, constant=constant
         )
         solution = core.solve(problem, start=WarmStart(alpha), **precise.limits)
-        solution.W += self._W
-        solution.W = solution.W.astype(settings.dtype)
+        solution.weights += self._weights
+        solution.weights = solution.weights.astype(settings.dtype)
         solution.bias += self._bias
         solution.margins += y * given
         return solution
@@ -392,13 +392,10 @@ class WorkingSet:
         rows, examples = self._features.bind(windows), as_examples(windows)
         amount = sign * examples.y * self._settings.costs(examples)
         kernel, ids = self._coupling, examples.ids.astype(np.int16)
-        weights = TaskWeights.zeros(rows, kernel, _PRECISE, is_virtual=not kernel.is_single)
-        weights.add(rows, amount, ids)
-        W: Any = weights.of_model()
-        if self._W is None:
-            self._W = W
-        else:
-            self._W += W
+        weights = TaskWeights.sums(rows, kernel, _PRECISE, amount, ids)
+        if self._weights is not None:
+            weights += self._weights
+        self._weights = weights
         self._bias += self._settings.bias_scale * bias_of(kernel, amount, ids)
 
     def _full_pass(self, solution: Solution, room: int) -> list[PartResult]:
@@ -410,7 +407,7 @@ class WorkingSet:
             (part, rows[a:b], alpha[a:b], bits)
             for part, (a, b), bits in zip(parts, pairwise(bounds), packed, strict=True)
         ]
-        max_new, state = room // len(parts), (solution.W, solution.bias)
+        max_new, state = room // len(parts), (solution.weights, solution.bias)
         part_task = PartTask(self._features, self._settings, self._coupling, *state, max_new)
         return list(self._trainer.score_parts(part_task, jobs))
 

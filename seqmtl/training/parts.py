@@ -16,7 +16,7 @@ from seqmtl.calibration.leave_one_out import find_copies, parts_of_copies
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.losses import find_loss
 from seqmtl.core.problem import Problem
-from seqmtl.core.weights import scores_of
+from seqmtl.core.weights import TaskWeights
 from seqmtl.io.window_store import StoredPart, compact
 from seqmtl.sequences import Windows, concatenate
 from seqmtl.sequences.examples import Examples
@@ -88,7 +88,7 @@ class PartTask(NamedTuple):
         Training settings, with a number as the weight of each class.
     task_kernel : GroupedKernel
         Task kernel of every view.
-    W : ndarray or TaskWeights, shape (n_features, T)
+    weights : TaskWeights, shape (n_features, T)
         Weights.
     bias : ndarray of float64, shape (T,)
         Weights of the constant feature.
@@ -99,7 +99,7 @@ class PartTask(NamedTuple):
     features: Any
     settings: Settings
     task_kernel: GroupedKernel
-    W: Any
+    weights: TaskWeights
     bias: Array
     max_new: int
 
@@ -156,7 +156,7 @@ def score_part(
     rows, examples = part_task.features.bind(windows), as_examples(windows)
     settings = part_task.settings
     y, ids, C = examples.y, examples.ids, settings.costs(examples)
-    scores = scores_of(rows, ids, part_task.W, settings.bias_scale * part_task.bias)
+    scores = part_task.weights.scores(rows, ids, settings.bias_scale * part_task.bias)
     is_active = np.zeros(y.size, dtype=np.bool_)
     is_active[active - part.first] = True
     alpha_all, margins = np.where(np.unpackbits(bound, count=y.size), C, 0.0), y * scores

@@ -73,7 +73,7 @@ def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqm
     for model in models.values():
         scores = model.decision_function(Windows.from_strings(texts, pad=True), list(names))
         ids = [model.tasks.index(name) for name in names]
-        expected = (X @ model.W)[np.arange(len(ids)), ids] + model.bias[ids]
+        expected = (X @ np.asarray(model.W))[np.arange(len(ids)), ids] + model.bias[ids]
         np.testing.assert_allclose(scores, expected, atol=1e-4)
         np.testing.assert_allclose(model.W, models["tsv"].W, atol=2e-3)
     python = train(

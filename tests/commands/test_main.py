@@ -68,7 +68,7 @@ def test_predict_scores_equal_explicit_features(model, table, tmp_path, seqmtl):
     trained = MultiTaskModel.load(model)
     X = WeightedDegree(degree=4).transform(test)
     tasks = [trained.tasks.index(name) for name in test.tasks]
-    expected = (X @ trained.W)[np.arange(len(test)), tasks] + trained.bias[tasks]
+    expected = (X @ np.asarray(trained.W))[np.arange(len(test)), tasks] + trained.bias[tasks]
     np.testing.assert_allclose([float(line[2]) for line in lines], expected, atol=1e-5)
     assert [line[1] for line in lines] == list(test.tasks)
     assert all(0 <= float(line[3]) <= 1 for line in lines)

@@ -13,7 +13,6 @@ from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.kernel_stack import MAX_TASKS_AS_MATRIX, KernelStack
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
-from seqmtl.core.weights import TaskWeights
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import fit
@@ -113,7 +112,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     for name, groups in (("groups", GroupedKernel.of(_sum_of(N))), ("matrix", K)):
         problem = Problem(NumericRows(X), y, tasks, groups, np.full(240, 0.7), "squared_hinge", 0.0)
         found[name] = dcd.solve(problem, tol=1e-10, dtype=np.float64, max_epochs=100_000)
-    assert isinstance(found["groups"].W, TaskWeights)
+    assert not found["groups"].weights.is_W
     expanded = np.einsum("ij,id->ijd", N[tasks], X).reshape(240, -1)
     svc = LinearSVC(loss="squared_hinge", C=0.7, fit_intercept=False, tol=1e-12, max_iter=10**6)
     svc.fit(expanded, y)
@@ -121,9 +120,9 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     assert_allclose(found["groups"].margins, margins, atol=1e-4)
     assert_allclose(found["groups"].margins, found["matrix"].margins, atol=1e-6)
     W = np.einsum("tj,jd->dt", N, svc.coef_.reshape(-1, 4))
-    assert_allclose(np.asarray(found["groups"].W), W, atol=1e-4)
-    assert_allclose(np.asarray(found["groups"].W), found["matrix"].W, atol=1e-6)
-    scores = found["groups"].W.scores(NumericRows(X), tasks, np.zeros(T))
+    assert_allclose(found["groups"].W, W, atol=1e-4)
+    assert_allclose(found["groups"].W, found["matrix"].W, atol=1e-6)
+    scores = found["groups"].weights.scores(NumericRows(X), tasks, np.zeros(T))
     assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
 
 
@@ -150,7 +149,7 @@ def test_learnt_weights_are_those_of_plain_matrices():
     }
     grouped, solution = fit(Examples.of(windows), task_kernel=kernel, **options)
     _, expected = fit(Examples.of(windows), task_kernel=plain, **options)
-    assert isinstance(grouped.W, TaskWeights)
+    assert not grouped.W.is_W
     assert solution.converged
     assert solution.primal == pytest.approx(expected.primal, rel=2e-6)
     assert_allclose(solution.theta, expected.theta, atol=2e-3)

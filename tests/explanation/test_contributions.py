@@ -109,7 +109,7 @@ def test_contributions_equal_the_sums_written_out(name):
     expected, first = np.zeros((len(TEXTS), 10)), 0
     for views, anchor, bits in WRITTEN_OUT[name]:
         size = 2**bits if bits else lay_out(views, anchor, 10)[1]
-        w = model.W[first : first + size, 0]
+        w = np.asarray(model.W)[first : first + size, 0]
         expected += [parts_of(text, w, views, anchor, bits) for text in TEXTS]
         first += size
     assert first == model.W.shape[0]

@@ -15,6 +15,7 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
 from seqmtl.explanation import contributions, differential, mean_poim, oligomer, poim
 from seqmtl.features.numeric import Numeric
@@ -35,7 +36,7 @@ def make_model(features, length, tasks=("a", "b"), seed=0, dtype=np.float64, off
         length,
         tasks,
         TaskKernel(tasks, np.eye(T), "test"),
-        W,
+        TaskWeights.of(W, features.view_columns(length)),
         rng.normal(size=T),
         np.tile([1.0, 0.0], (T, 1)),
         Site(offset, 2, "AG"),
@@ -99,11 +100,12 @@ def test_equals_the_enumeration_of_all_sequences(length, features, background):
 
 def test_one_motif_is_found_where_it_is():
     model = make_model(WeightedDegree(4), 20, offset=12)
-    model.W[:] = 0
+    W = np.zeros(model.W.shape)
+    model.W = TaskWeights.of(W, model.W.columns)
     position, word = 7, "TACT"
     sizes = [20 * 4**d for d in (1, 2, 3)]
     code = int("".join(str("ACGT".index(letter)) for letter in word), 4)
-    model.W[sum(sizes) + position * 256 + code, 0] = 2.0
+    W[sum(sizes) + position * 256 + code, 0] = 2.0
     found = poim(model, "a", max_order=5)
     best = found.top(4, 3)[0]
     assert best[:3] == (4, 7 - 12, "TACT")

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl import MultiTaskModel, PositionalKmers
+from seqmtl.core.weights import TaskWeights
 from tests.invocation import run
 from tests.oracles import wd
 
@@ -30,7 +31,9 @@ def _twin(model):
         index = np.array([wd.hash_index(*kmer, bits) for kmer in kmers])
     W = np.zeros((1 << bits, len(model.tasks)), dtype=model.W.dtype)
     W[index] = model.W
-    return replace(model, features=PositionalKmers("wd:2", model.features.anchor, bits), W=W)
+    features = PositionalKmers("wd:2", model.features.anchor, bits)
+    weights = TaskWeights.of(W, features.view_columns(model.length))
+    return replace(model, features=features, W=weights)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ def twins(world, tmp_path_factory):
     run(f"train {data} --features wd:2 --selection none --window 41 -o {path}")
     model = MultiTaskModel.load(path)
     model.training["settings"]["dtype"] = "float64"
-    exact = replace(model, W=np.asarray(model.W, dtype="float64"))
+    exact = replace(model, W=model.W.astype("float64"))
     exact.save(path)
     _twin(exact).save(folder / "hashed" / "donor")
     return folder

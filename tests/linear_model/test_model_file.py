@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError, ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.linear_model.weights_io import round_weights, step_of
@@ -142,6 +143,14 @@ class TestArrays:
             assert info.value.path == str(path)
 
 
+def _rounded(model, step):
+    """Scale and round the weights of a model; return them."""
+    W = np.asarray(model.W)
+    W = round_weights(W / np.abs(W).max(), step)
+    model.W = TaskWeights.of(W, model.W.columns)
+    return W
+
+
 class TestModels:
     @pytest.mark.parametrize(
         ("features", "dtype"),
@@ -179,10 +188,10 @@ class TestModels:
     def test_sparse_weights_make_small_files(self, tmp_path, sparse_file, dense_file):
         assert "rows" not in read_arrays(dense_file)[1]
         model = MultiTaskModel.load(sparse_file)
-        assert sparse_file.stat().st_size < 0.5 * model.W.nbytes
+        assert sparse_file.stat().st_size < 0.5 * np.asarray(model.W).nbytes
         stored = read_arrays(sparse_file)[1]["rows"]
         assert_array_equal(stored, np.flatnonzero(np.any(model.W, axis=1)))
-        model.W = np.zeros_like(model.W)
+        model.W = TaskWeights.of(np.zeros(model.W.shape, model.W.dtype), model.W.columns)
         model.save(tmp_path / "zero")
         assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
 
@@ -191,7 +200,7 @@ class TestModels:
         for dtype, name in (("float32", "W16z"), ("float64", "W")):
             model = _model(WeightedDegree(degree=3), dtype=dtype)
             model.save(whole)
-            model.W = np.asarray(model.W, dtype=np.float16).astype(dtype)
+            model.W = model.W.astype(np.float16).astype(dtype)
             model.save(short)
             again = MultiTaskModel.load(short)
             assert_array_equal(again.W, model.W)
@@ -204,9 +213,10 @@ class TestModels:
     def test_weights_in_steps_are_compressed(self, tmp_path):
         short, step = tmp_path / "short", 2.0**-5
         model = _model(WeightedDegree(degree=3), dtype="float32")
-        W = model.W = round_weights(model.W / np.abs(model.W).max(), step)
+        W = _rounded(model, step)
         assert_array_equal(W % step, 0)
-        assert (step_of(W), step_of(2 * W), step_of(W + 1e-3)) == (step, 2 * step, 0)
+        variants = (TaskWeights.of(V, model.W.columns) for V in (W, 2 * W, W + 1e-3))
+        assert [step_of(weights) for weights in variants] == [step, 2 * step, 0]
         model.save(short)
         header, arrays = read_arrays(short)
         assert arrays["W16z"].nbytes < 0.25 * W.nbytes
@@ -221,7 +231,7 @@ class TestModels:
         """Zeros are compressed a thousand times; weights are ten times, and fit into memory."""
         path = tmp_path / "m"
         model = _model(WeightedDegree(degree=7), dtype="float32")
-        model.W = round_weights(model.W / np.abs(model.W).max(), 2.0**-5)
+        _rounded(model, 2.0**-5)
         model.save(path)
         header, arrays = read_arrays(path)
         size = 2 * arrays["rows"].size * model.W.shape[1]
@@ -402,7 +412,7 @@ class TestHostileDescriptions:
         description, arrays = read_arrays(sparse_file)
         arrays["W"], arrays["rows"] = np.ones((2, 2), np.float32), np.array([1, 3], dtype=np.int32)
         write_arrays(tmp_path / "good", description, arrays)
-        assert MultiTaskModel.load(tmp_path / "good").W[3, 0] == 1
+        assert MultiTaskModel.load(tmp_path / "good").W.tables[0][3, 0] == 1
         write_arrays(tmp_path / "bad", description, {**arrays, name: array})
         with pytest.raises(ModelFileError, match=rf"bad: .*{_DAMAGED}"):
             MultiTaskModel.load(tmp_path / "bad")

@@ -243,13 +243,13 @@ def test_weights_of_models_do_not_stay_in_memory(results):
     """A folder may have hundreds of models."""
     contents = read_folder(results)
     signal = contents.signals["acceptor"]
-    assert {model.W.size for model in signal.models.values()} == {0}
+    assert {model.W.shape[1] for model in signal.models.values()} == {0}
     for model in contents.paired.values():
-        assert {site.W.size for site in model.site_models.values()} == {0}
+        assert {site.W.shape[1] for site in model.site_models.values()} == {0}
     if os.path.exists("/proc/self/maps"):
         with open("/proc/self/maps") as maps:
             assert str(results) not in maps.read()
-    assert MultiTaskModel.load(signal.model_file).W.size
+    assert MultiTaskModel.load(signal.model_file).W.shape[1]
 
 
 def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):

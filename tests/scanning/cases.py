@@ -10,6 +10,7 @@ import numpy as np
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.commands.main import main
+from seqmtl.core.weights import TaskWeights
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.writers import formats
 from tests.summaries import training_summary
@@ -49,7 +50,7 @@ def make_model(path, *, letters="GT", signal="donor", seed=0, relatives=()):
         LENGTH,
         names,
         TaskKernel((*names, *relatives), K),
-        W,
+        TaskWeights.of(W, features.view_columns(LENGTH)),
         np.array([0.1, -0.1]),
         np.array([[1.5, -2.0]] * 2),
         Site(10, 2, letters, signal),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel
+from seqmtl.core.weights import TaskWeights
 from seqmtl.io import read_contigs
 from seqmtl.io.genome import contig_lengths
 from seqmtl.scanning import TrackOptions, scan, write_scan
@@ -171,7 +172,7 @@ def test_scores_that_have_no_digits_are_refused_before_the_scan(
 ):
     """Of a model that did not train well, raw scores were written with digits of other numbers."""
     model = make_model(tmp_path / "huge")
-    model.W = model.W * np.float32(factor)
+    model.W = TaskWeights.of(np.asarray(model.W) * np.float32(factor), model.W.columns)
     model.save(tmp_path / "huge")
     run_scan(folder, tmp_path / f"x.{suffix}", model=tmp_path / "huge", code=1)
     told = capsys.readouterr().err

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.joint import parse_features
 from seqmtl.features.weighted_degree import Spectrum
@@ -43,7 +44,7 @@ def make_model(features, seed=0):
         LENGTH,
         names,
         TaskKernel(names, np.eye(2)),
-        W,
+        TaskWeights.of(W, features.view_columns(LENGTH)),
         np.array([0.4, -0.2]),
         np.array([[-1.0, 0.0]] * 2),
         Site(ANCHOR, 2, "GT", "donor"),

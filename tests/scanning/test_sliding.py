@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskModel, TaskKernel
+from seqmtl.core.weights import TaskWeights
 from seqmtl.features.joint import parse_features
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning import SiteFinder
@@ -35,12 +36,13 @@ def make_model(text, seed=0, length=LENGTH):
     """Return a model of random weights; features and length are those of the windows."""
     rng = np.random.default_rng(seed)
     features, names = parse_features(text), ("man", "fly")
+    W = rng.normal(size=(features.n_features(length), 2)).astype(np.float32)
     return MultiTaskModel(
         features,
         length,
         names,
         TaskKernel(names, np.eye(2)),
-        rng.normal(size=(features.n_features(length), 2)).astype(np.float32),
+        TaskWeights.of(W, features.view_columns(length)),
         np.array([0.3, -0.2]),
         np.array([[1.5, -0.5]] * 2),
         Site(0, 0, ""),

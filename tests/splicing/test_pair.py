@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from seqmtl import TaskKernel, Windows
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
@@ -403,7 +404,7 @@ def _with_another(model, name):
         model,
         tasks=(*model.tasks, name),
         kernel=TaskKernel((*model.tasks, name), 0.5 * np.ones((T, T)) + 0.5 * np.eye(T)),
-        W=np.asarray(model.W)[:, rows],
+        W=TaskWeights.of(np.asarray(model.W)[:, rows], model.W.columns),
         bias=model.bias[rows],
         calibration=model.calibration[rows],
         training=model.training | {"tasks": counts},

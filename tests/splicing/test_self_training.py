@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from seqmtl.core.weights import TaskWeights
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.loading import load
 from seqmtl.relations import TaskKernel
@@ -281,7 +282,7 @@ def test_others_count_beside_a_relative_if_its_weights_have_errors(new, name, si
     def with_errors(end):
         W = np.array(end.W)
         W[:, end.tasks.index(name)] += rng.normal(0, size * np.abs(W).max(), W.shape[0])
-        return replace(end, kernel=kernel, W=W)
+        return replace(end, kernel=kernel, W=TaskWeights.of(W, end.W.columns))
 
     model = replace(model, donor=with_errors(model.donor), acceptor=with_errors(model.acceptor))
     sample, true = (

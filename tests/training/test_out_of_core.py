@@ -358,7 +358,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert_damage_is_told(folder / "state", kept.load)
 
     def watch(task, part, active, *rest):
-        asked.append((active.size, bool(np.asarray(task.W).any())))
+        asked.append((active.size, bool(np.asarray(task.weights).any())))
         return score_part(task, part, active, *rest)
 
     asked.clear()

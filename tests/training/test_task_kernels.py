@@ -197,7 +197,8 @@ class TestSeveralViews:
     def test_scores_are_those_of_explicit_features_by_view(self, trained):
         windows, model, solution = trained
         X = VIEWS.transform(windows).toarray().astype(float)
-        f = np.einsum("ij,ij->i", X, model.W.T[windows.task_ids]) + model.bias[windows.task_ids]
+        ids, W = windows.task_ids, np.asarray(model.W)
+        f = np.einsum("ij,ij->i", X, W.T[ids]) + model.bias[ids]
         assert_allclose(model.decision_function(windows), f, atol=1e-5)
         assert_allclose(solution.margins, windows.labels * f, atol=1e-5)
 

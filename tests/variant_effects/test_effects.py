@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl.core.weights import TaskWeights
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
@@ -27,12 +28,13 @@ SITES = {
 def make_model(site, seed=0):
     rng = np.random.default_rng(seed)
     features = WeightedDegree(3)
+    W = rng.normal(size=(features.n_features(LENGTH), 2))
     return MultiTaskModel(
         features,
         LENGTH,
         (ORGANISM, "fly"),
         TaskKernel([ORGANISM, "fly"], np.eye(2), "none"),
-        rng.normal(size=(features.n_features(LENGTH), 2)),
+        TaskWeights.of(W, features.view_columns(LENGTH)),
         np.array([-0.3, 0.1]),
         np.array([[-2.0, 0.3], [-1.0, 0.0]]),
         site,

@@ -11,6 +11,7 @@ import pytest
 
 import seqmtl as package
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
@@ -34,12 +35,13 @@ I = I[:299] + "GTAAGT" + I[305:]
 def make_model(site=None, names=("worm", "fruit fly|x=1,2;y")):
     draw = np.random.default_rng(1)
     features = WeightedDegree(2)
+    W = draw.normal(size=(features.n_features(LENGTH), 2))
     return MultiTaskModel(
         features,
         LENGTH,
         names,
         TaskKernel(list(names), np.eye(2), "none"),
-        draw.normal(size=(features.n_features(LENGTH), 2)),
+        TaskWeights.of(W, features.view_columns(LENGTH)),
         np.array([-0.3, 0.1]),
         np.array([[2.0, 0.3], [1.0, 0.0]]),
         site or Site(9, 2, "GT", "donor"),
