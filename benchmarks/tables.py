@@ -40,7 +40,6 @@ RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
-    "docs/features.md",
     "docs/howto/adapt.md",
 )
 BLOCK = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,11 @@ INK, GREY, FAINT, GRID, PALE = "#2b3440", "#6b7580", "#b4bcc5", "#e6e9ed", "#f3f
 SHADE = "#f4ead0"  # of a site
 #: Colour maps: from nothing to much, and from less to more.
 SEQUENTIAL, DIVERGING = "Blues", "RdBu"
-WIDTH = 6.6  # inches, of a whole picture
+WIDTH = 5.6  # inches, of a whole picture
 SMALL = 8.5  # points, of notes in a picture
 FORMATS = ("png", "svg", "pdf")
 _MAX_DRAWN, _EACH_END = 48, 14
+_TITLE = 48  # letters in a line of a title
 
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -122,7 +124,7 @@ def write_title(figure: Figure, title: str | None, n_drawn: int, n_all: int, whi
     if n_drawn < n_all:
         parts.append(f"{n_drawn} of {n_all} tasks: {which}")
     if parts:
-        figure.suptitle(plain_text("; ".join(parts), 80), x=0.01, ha="left")
+        figure.suptitle(title_text("; ".join(parts)), x=0.01, ha="left")
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -142,6 +144,11 @@ def plain_text(text: str, longest: int = 36) -> str:
     if len(text) > longest:
         text = text[: longest - 1] + "…"
     return text.replace("$", r"\$")
+
+
+def title_text(text: str) -> str:
+    """Return the text of a title as :func:`plain_text`, in two lines if it is long."""
+    return plain_text("\n".join(textwrap.wrap(text, _TITLE)), 2 * _TITLE)
 
 
 def render(figure: Figure, file_format: str) -> bytes:

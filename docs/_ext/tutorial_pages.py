@@ -28,6 +28,7 @@ PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([^)]+)\)")
 PRINTED = "\n```{code-block} text\n:class: printed\n"
 MAX_LINES = 24
 RESULTS = "SEQMTL_TUTORIALS"
+GALLERY = "tutorials/index"
 NOT_RUN = f"""```{{note}}
 Built without {RESULTS}: what the blocks print and draw is not shown.
 ```
@@ -104,6 +105,8 @@ def finished(name: str, text: str) -> Iterator[tuple[str, Path]]:
 
 def read_tutorial(app: Sphinx, docname: str, source: list[str]) -> None:
     """Put a page below ``tutorials`` as it is after its run into the place of its text."""
+    if docname == GALLERY:
+        _copy_gallery(app, source)
     if not docname.startswith("tutorials/") or not BLOCK.search(source[0]):
         return
     if RESULTS not in os.environ:
@@ -118,6 +121,21 @@ def read_tutorial(app: Sphinx, docname: str, source: list[str]) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(folder / picture, target)
     source[0] = PICTURE.sub(lambda m: m[0].replace("pictures/", f"pictures/{name}/"), text)
+
+
+def _copy_gallery(app: Sphinx, source: list[str]) -> None:
+    """Copy the pictures of the gallery from the tutorials that draw them, or leave them out."""
+    if RESULTS not in os.environ:
+        source[0] = PICTURE.sub("", source[0])
+        return
+    tutorials = Path(app.srcdir) / "tutorials"
+    for picture in PICTURE.findall(source[0]):
+        name, _, file = picture.partition("/")
+        text = (tutorials / f"{name}.md").read_text(encoding="utf-8")
+        with finished(name, text) as (_, folder):
+            target = tutorials / "pictures" / picture
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / file, target)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -172,9 +172,15 @@ class Annotate(_options.Threads):
     def _summarise(self, name: str, model: PairedModel, scan: Document, calls: Calls) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting import FolderContents, write_page
-        from seqmtl.reporting.introns import PredictedIntrons, by_intron, intron_rows
+        from seqmtl.reporting.introns import (
+            PredictedIntrons,
+            by_intron,
+            intron_rows,
+            likely_lengths,
+        )
 
-        rows = intron_rows(by_intron(calls.of("introns")))
+        predicted = by_intron(calls.of("introns"))
+        rows = intron_rows(predicted)
         summary = {
             "schema_version": 1,
             "command": "annotate",
@@ -189,7 +195,8 @@ class Annotate(_options.Threads):
         }
         write_json(self._path(_SUMMARY), summary)
         contents = FolderContents(self.output, paired={"model": model}, scans={_SUMMARY: summary})
-        introns = PredictedIntrons(name, rows, path=self._path(f"{_SITES}.introns.gff3"))
+        path, lengths = self._path(f"{_SITES}.introns.gff3"), likely_lengths(predicted)
+        introns = PredictedIntrons(name, rows, path=path, lengths=lengths)
         contents.introns[_SUMMARY], contents.calls[_SUMMARY] = introns, calls.of
         title = f"Introns of {name}"
         write_page(contents, self._path(_PAGE), title=title, command=self.command)
@@ -205,18 +212,18 @@ Only the genome and the name of a relative are needed. Name the nearest that you
 organisms of the model count is settled on the genome. The model predicts introns, is adapted to its
 own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
 
-  report.html            numbers and lengths of introns by round, an example region, warnings
+  report.html            numbers, precision, recall and lengths of introns, logos, warnings
   sites.introns.gff3     introns of probability 0.1 or more
   sites.donor.bed.gz     donors and acceptors of probability 0.1 or more, each in a file
   sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
   model.seqmtl           the adapted model, for seqmtl scan, variants and explain
   summary.json           the rounds, and the numbers of introns and sites
 
-The precision at probability 0.9 or more that was measured in held-out organisms is listed by seqmtl
-info starter:splice, and that of the clade of your organism, if it was, is in the messages and the
-report. If introns are known from reads, proteins or a few genes, give them with --introns. The name
-of the file is only a label: an organism of the model, whose genome it has seen, is scored without
-adapting if --organism says that the genome is its own."""
+The messages and the report have the precision and recall that the probabilities imply; seqmtl info
+starter:splice lists the precision that was measured in held-out organisms. If introns are known
+from reads, proteins or a few genes, give them with --introns. The name of the file is only a label:
+an organism of the model, whose genome it has seen, is scored without adapting if --organism says
+that the genome is its own."""
 
 COMMAND = Command(
     Annotate,

@@ -66,9 +66,8 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         results = model.score_labelled(request._sources(model), _FIGURES)
         metrics = request._document(results)
         if self.plot:
-            held = results[0]
-            data = (held.labels, held.scores, held.tasks)
-            save_figure(draw_curves(*data, held.counts, auprc=_auprc(held)), self.plot)
+            curves = _joined(results) if len(results) > 1 else results[0]
+            save_figure(draw_curves(*curves[:4], auprc=_auprc(results[0])), self.plot)
         write_json(self.json, metrics)
         _warn_of_failures(metrics)
         return metrics
@@ -81,9 +80,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
             raise UsageError(
                 "a model of seqmtl pair takes two datasets: that of donors, then that of acceptors"
             )
-        self.refuse(
-            ("plot", "negatives", "reference"), "is not for a model of seqmtl pair; leave it out"
-        )
+        self.refuse(("negatives", "reference"), "is not for a model of seqmtl pair; leave it out")
         return [replace(self, data=(path,)).source for path in self.data]
 
     def _document(self, results: list[CandidateScores]) -> Document:
@@ -113,6 +110,21 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         if held.probabilities is not None:
             evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, held.blocks)
         return metrics
+
+
+def _joined(results: list[CandidateScores]) -> CandidateScores:
+    """Return the scores of all signals and methods of a paired model, with these in the names."""
+    import numpy as np
+
+    from seqmtl.scanning.candidate_scores import CandidateScores
+
+    names = [f"{task}, {held.signal} {held.method}" for held in results for task in held.tasks]
+    return CandidateScores(
+        np.concatenate([held.labels for held in results]),
+        np.concatenate([held.scores for held in results]),
+        np.array(names),
+        np.concatenate([held.counts for held in results if held.counts is not None]),
+    )
 
 
 def _auprc(held: CandidateScores) -> str:
@@ -151,7 +163,7 @@ JSON has more: 95 % intervals, the precision at other recalls and, for calibrate
 expected and the true number of sites by probability; seqmtl report makes tables and pictures of it.
 
 A model of seqmtl pair takes two datasets. Sites are scored alone and with their partners, in the
-regions that are in the same split of both."""
+regions that are in the same split of both; --plot has a curve of each."""
 
 
 def _show(_: Evaluate, metrics: Document) -> str:

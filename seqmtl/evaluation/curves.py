@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MAX_PER_COLUMN = 16  # of a legend below, of two or three columns
+_SHORT = 18  # letters of a name in one of two columns
 _PER_ROW = 3  # panels of the reliability of organisms
 _STEPS = 1000
 _SMALLEST, _LARGEST = 1e-4, 1 - 1e-2  # probability at the ends of the axes
@@ -97,18 +98,20 @@ def draw_curves(
         )
     drawn = [all_curves[i] for i in extremes([curves.auprc for curves in all_curves])]
     with figure_style():
-        rows = -(-len(drawn) // _columns(drawn))
+        columns = _columns([curves.name for curves in drawn])
+        rows = -(-len(drawn) // columns)
         figure = new_figure(WIDTH, 3.7 + 0.19 * rows)
         pr_axes, roc_axes = figure.subplots(1, 2)
         lines = _draw_precision_recall(pr_axes, drawn)
         _draw_roc(roc_axes, drawn)
-        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, 24)}" for c in drawn]
+        longest = _SHORT if columns > 1 else 3 * _SHORT
+        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, longest)}" for c in drawn]
         figure.legend(
             lines,
             names,
             title=f"{AUPRC_TITLES[auprc]}, AUROC",
             loc="outside lower center",
-            ncols=_columns(drawn),
+            ncols=columns,
             alignment="left",
             fontsize=SMALL,
             title_fontsize=SMALL,
@@ -117,8 +120,11 @@ def draw_curves(
     return figure
 
 
-def _columns(drawn: Sequence[Any]) -> int:
-    return 2 if len(drawn) <= 2 * _MAX_PER_COLUMN else 3
+def _columns(names: Sequence[str]) -> int:
+    """Return the number of columns of a legend: one of long names, if they are not many."""
+    if len(names) <= 2 * _MAX_PER_COLUMN:
+        return 1 if max(map(len, names)) > _SHORT else 2
+    return 3
 
 
 def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:

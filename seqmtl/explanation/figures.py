@@ -19,7 +19,7 @@ from seqmtl._style import (
     WIDTH,
     figure_style,
     new_figure,
-    plain_text,
+    title_text,
 )
 from seqmtl.explanation.kmers import CountedKmer
 from seqmtl.explanation.poim import Poim
@@ -58,7 +58,7 @@ def draw_poim(poim: Poim) -> Figure:
             interpolation="none",
             extent=(*limits, 0.5, poim.max_order + 0.5),
         )
-        heat.set(ylabel="k-mer length", title=plain_text(f"{poim.label}: importance of k-mers", 70))
+        heat.set(ylabel="k-mer length", title=title_text(f"{poim.label}: importance of k-mers"))
         heat.set_yticks(range(1, poim.max_order + 1))
         bar = figure.colorbar(image, ax=heat, pad=0.01, aspect=12)
         bar.set_label("Largest\nchange", fontsize="small")
@@ -93,7 +93,7 @@ def draw_logo(*poims: Poim) -> Figure:
         for axes, poim in zip(rows, poims, strict=True):
             _logo_panel(axes, poim.Q[0][begin:end], positions, poim.site)
             axes.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6), ylim=limits)
-            axes.set_title(plain_text(poim.label, 70), pad=3)
+            axes.set_title(title_text(poim.label), pad=3)
         rows[-1].set_xlabel(_X_LABEL)
         _ticks(rows[-1])
         figure.supylabel(_EFFECT, fontsize="medium")
@@ -164,7 +164,7 @@ def draw_contributions(
         ):
             logo, heat = part.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
             _logo_panel(logo, stacks, positions, site)
-            logo.set(ylabel="Contribution\nto the score", title=plain_text(title, 70))
+            logo.set(ylabel="Contribution\nto the score", title=title_text(title))
             logo.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6))
             logo.set(ylim=extent(heights.reshape(-1, 4)))
             image = heat.imshow(
@@ -207,7 +207,7 @@ def draw_kmers(kmers: Sequence[CountedKmer], label: str) -> Figure:
         colours = [PALETTE[0 if row.weight > 0 else 1] for row in drawn]
         axes.barh(at, [row.weight for row in drawn], color=colours, height=0.7)
         axes.set_yticks(at, [name.removesuffix(" / .") for name in names], family="monospace")
-        axes.set(ylim=(len(drawn) - 0.4, -0.6), xlabel="Weight", title=plain_text(label, 70))
+        axes.set(ylim=(len(drawn) - 0.4, -0.6), xlabel="Weight", title=title_text(label))
         axes.axvline(0, color=GREY, linewidth=0.6)
         axes.grid(axis="x")
     return figure
@@ -230,7 +230,7 @@ def draw_motifs(motifs: Sequence[NDArray[np.float64]], label: str) -> Figure:
         for axes, heights in zip(rows, motifs, strict=True):
             draw_letters(axes, heights, np.arange(len(heights)))
             axes.set(xlim=(-0.6, longest - 0.4), ylim=(0, extent(heights)[1]))
-        rows[0].set_title(plain_text(label, 70), pad=3)
+        rows[0].set_title(title_text(label), pad=3)
         rows[-1].set_xlabel("Position in the motif (bases)")
         _ticks(rows[-1])
         figure.supylabel("Weight of k-mers", fontsize="medium")

@@ -1,14 +1,19 @@
-"""Figures of the report: rounds of self-training."""
+"""Figures of the report: lengths of introns, rounds of self-training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seqmtl._style import WIDTH, figure_style, line_style, new_figure
+import numpy as np
+
+from seqmtl._style import GREY, PALETTE, WIDTH, figure_style, line_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_BINS = 40  # of a histogram
 
 
 def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
@@ -44,10 +49,30 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
             axes.set_xticks(range(len(rounds)))
             axes.grid()
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(lines) - 1)
-        figure.axes[0].set_ylim(0, None)
+        figure.axes[0].set_ylim(0, 1.05 * max(panels["Donors and acceptors"]["expected"]))
         figure.axes[0].yaxis.set_major_formatter("{x:,.0f}")
         figure.axes[1].set_yscale("log")
         figure.axes[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         figure.axes[1].yaxis.set_major_formatter("{x:,.0f}")
         figure.axes[1].yaxis.set_minor_locator(NullLocator())
+    return figure
+
+
+def draw_lengths(lengths: Sequence[int]) -> Figure:
+    """Draw a histogram of the lengths of introns, in bases, on a logarithmic scale."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = np.log10(min(lengths)), np.log10(max(lengths) + 1)
+    median = float(np.median(lengths))
+    with figure_style():
+        figure = new_figure(WIDTH, 2.6)
+        axes = figure.subplots()
+        axes.hist(lengths, np.logspace(low, high, _BINS + 1).tolist(), color=PALETTE[0])
+        axes.axvline(median, color=GREY, linewidth=1)
+        axes.set(xscale="log", xlabel="Intron length (bases)", ylabel="Introns")
+        axes.set_title(f"Median {median:,.0f} bases")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_formatter("{x:,.0f}")
     return figure

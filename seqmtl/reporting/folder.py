@@ -27,6 +27,7 @@ from seqmtl.reporting.introns import (
     annotated_introns,
     by_intron,
     intron_rows,
+    likely_lengths,
     read_calls,
 )
 
@@ -169,7 +170,7 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
             )
     rows = intron_rows(predicted, annotated)
     contents.introns[os.path.relpath(path, contents.path)] = PredictedIntrons(
-        organism, rows, annotation, n_gaps, introns_path
+        organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted)
     )
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from seqmtl._html import embedded
+from seqmtl._surroundings import has_matplotlib
 from seqmtl._version import __version__
+from seqmtl.adaptation.relatives import extend
 from seqmtl.comparison.results import draw_comparison
 from seqmtl.evaluation.tables import Column
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.explanation import draw_logo, poim
 from seqmtl.io.dataset import annotation_path
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
-from seqmtl.reporting.figures import draw_rounds
+from seqmtl.reporting.figures import draw_lengths, draw_rounds
 from seqmtl.reporting.genome_view import (
     CallsOf,
     Region,
@@ -25,35 +31,19 @@ from seqmtl.reporting.genome_view import (
     find_region,
     held_out_regions,
 )
-from seqmtl.reporting.introns import INTRONS, calls_in
+from seqmtl.reporting.introns import INTRONS, PredictedIntrons, calls_in
 from seqmtl.reporting.signal_sections import Values, results, table
-from seqmtl.splicing.model import expectation
+from seqmtl.splicing.model import PairedModel, estimated_accuracy, expectation
+from seqmtl.splicing.new_organism import relatives_text
 from seqmtl.splicing.paired_scores import METHODS
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
 _MAX_REGIONS = 3
+_RELATIVES = "the relatives"
 
 
 def introns(contents: FolderContents) -> Values:
-    """Return introns predicted without labels, and the rounds of self-training."""
-    columns = [
-        Column("Probability", "min_probability", ".1f"),
-        Column("Predicted", "predicted", ","),
-        Column("Annotated", "annotated", ","),
-        Column("Not annotated", "others", ","),
-        Column("Missed", "missed", ","),
-    ]
-    genomes = [
-        {
-            **table(columns, predicted.rows),
-            "organism": predicted.organism,
-            "annotation": predicted.annotation,
-            "n_gaps": f"{predicted.n_gaps:,}" if predicted.n_gaps else "",
-            "warning": predicted.warning(),
-            "files": [predicted.path],
-        }
-        for predicted in contents.introns.values()
-    ]
+    """Return introns predicted without labels, their relatives, and the rounds of self-training."""
     rounds = _by_organism(
         {
             name: {
@@ -63,6 +53,10 @@ def introns(contents: FolderContents) -> Values:
             for name, model in contents.paired.items()
         }
     )
+    genomes = [
+        _genome(predicted, rounds.get(predicted.organism, {}))
+        for predicted in contents.introns.values()
+    ]
     if not genomes and not rounds:
         return {}
     annotated = [
@@ -72,6 +66,35 @@ def introns(contents: FolderContents) -> Values:
     ]
     rounds_of = [_rounds(*each) for each in rounds.items()]
     return {"genomes": genomes, "rounds": rounds_of, "annotated": annotated}
+
+
+def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
+    """Return the introns predicted in a genome; `facts` are those of self-training, if any."""
+    columns = [
+        Column("Probability", "min_probability", ".1f"),
+        Column("Predicted", "predicted", ","),
+        Column("Estimated precision", "precision", ".0%"),
+        Column("Estimated recall", "recall", ".0%"),
+        Column("Annotated", "annotated", ","),
+        Column("Not annotated", "others", ","),
+        Column("Missed", "missed", ","),
+    ]
+    accuracy = estimated_accuracy(facts)
+    rows = [
+        row
+        | dict(zip(("precision", "recall"), accuracy.get(row["min_probability"], ()), strict=False))
+        for row in predicted.rows
+    ]
+    lengths = predicted.lengths
+    return {
+        **table(columns, rows),
+        "organism": predicted.organism,
+        "lengths": embedded(lambda: draw_lengths(lengths)) if lengths else "",
+        "annotation": predicted.annotation,
+        "n_gaps": f"{predicted.n_gaps:,}" if predicted.n_gaps else "",
+        "warning": predicted.warning(),
+        "files": [predicted.path],
+    }
 
 
 def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
@@ -86,16 +109,34 @@ def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
         Column("Reversed rate", "reversed_rate", ".1%"),
         Column("Weight change", "weight_change", ".2f"),
     ]
-    rounds = facts["rounds"]
+    rounds, relatives = facts["rounds"], facts.get("relatives")
     return {
         **table(columns, [{"round": number, **values} for number, values in enumerate(rounds)]),
         "organism": organism,
         "n_bases": f"{facts['bases']:,}",
         "image": embedded(lambda: draw_rounds(rounds)) if len(rounds) > 1 else "",
         "precision": "; ".join(expectation(facts)),
+        "relatives": relatives_text(**relatives) if relatives else "",
+        "logos": _logos(organism, facts) if relatives else [],
+        "is_learnt": len(rounds) > 1,
         "warnings": facts.get("warnings", []),
         "files": [facts["file"]],
     }
+
+
+def _logos(organism: str, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return a logo of the weights of donors, and one of acceptors, above that of the relatives."""
+    if not has_matplotlib():
+        return []
+    model = PairedModel.load(facts["file"])
+    logos = []
+    for end in (model.donor, model.acceptor):
+        weights = [facts["relatives"]["weights"].get(task, 0.0) for task in end.tasks]
+        kernel = extend(end.kernel, len(end.tasks), _RELATIVES, np.array(weights))
+        names = [organism, _RELATIVES] if len(facts["rounds"]) > 1 else [_RELATIVES]
+        poims = [poim(replace(end, kernel=kernel), name, max_order=1) for name in names]
+        logos.append((end.site.kind, embedded(partial(draw_logo, *poims))))
+    return logos
 
 
 def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

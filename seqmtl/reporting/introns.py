@@ -56,6 +56,8 @@ class PredictedIntrons(NamedTuple):
         Gaps between exons in it, of which those with splice sites are introns; 0 if all count.
     path : str
         File of the introns.
+    lengths : list of int
+        Lengths of the introns of probability 0.5 or more, in bases.
     """
 
     organism: str
@@ -63,6 +65,7 @@ class PredictedIntrons(NamedTuple):
     annotation: str = ""
     n_gaps: int = 0
     path: str = ""
+    lengths: Sequence[int] = ()
 
     def sentence(self) -> str:
         """Return the numbers of predicted introns, and of annotated ones among them."""
@@ -154,6 +157,11 @@ class Calls:
 def by_intron(calls: Iterable[tuple[str, Call]]) -> dict[Intron, float]:
     """Return the probabilities of introns."""
     return {(contig, *call[:3]): call.probability for contig, call in calls}
+
+
+def likely_lengths(predicted: Mapping[Intron, float]) -> list[int]:
+    """Return the lengths of the introns of probability 0.5 or more, in bases."""
+    return [end - start for (_, start, end, _), p in predicted.items() if p >= _LEVELS[_LIKELY]]
 
 
 def annotated_introns(

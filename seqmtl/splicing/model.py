@@ -80,6 +80,7 @@ _UNLABELLED = record(
         "n_known": items(whole(), 2, max_items=2),
         "warnings": items(text),
         "calls": record({"expected": number(min_val=0), "p50": _CALLS, "p90": _CALLS}),
+        "relatives": record({"source": text, "weights": mapping(number(min_val=0))}),
     },
 )
 #: Cases in which the precision of a clade was measured.
@@ -410,19 +411,34 @@ def round_line(number: int, facts: Mapping[str, Any]) -> str:
     )
 
 
+def estimated_accuracy(facts: Mapping[str, Any]) -> dict[float, tuple[float, float]]:
+    """Return the precision and recall of the introns called in a genome without labels.
+
+    They are estimated from the probabilities: of introns of at least 0.5 and 0.9, if there are any.
+    """
+    calls = facts.get("calls", {})
+    return {
+        p: (1 - false, n * (1 - false) / calls["expected"])
+        for p, key in ((0.5, "p50"), (0.9, "p90"))
+        for n, false in [calls.get(key, (0, 0.0))]
+        if n
+    }
+
+
 def expectation(facts: Mapping[str, Any]) -> list[str]:
     """Return a line about the introns that are expected in a genome without labels, and called."""
     if "calls" not in facts:
         return []
-    calls = facts["calls"]
-    counts = [
-        f"{n:,.0f} called at probability {p}" + f" ({false:.0%} of them false)" * (n > 0)
-        for p, (n, false) in ((0.5, calls["p50"]), (0.9, calls["p90"]))
+    expected, bases = facts["calls"]["expected"], max(1, facts["bases"])
+    called = ", ".join(
+        f"{recall:.0%} of them are called at p >= {p} with a precision of {precision:.0%}"
+        for p, (precision, recall) in estimated_accuracy(facts).items()
+    )
+    return [
+        f"about {expected:,.0f} introns are expected in {bases:,} bases of the genome "
+        f"({1e6 * expected / bases:,.0f} per Mb); estimated from the probabilities, "
+        f"{called or 'none of them is called at p >= 0.5'}"
     ]
-    where = f"in {facts['bases']:,} bases of the genome"
-    per_mb = 1e6 * calls["expected"] / max(1, facts["bases"])
-    number = f"{calls['expected']:,.0f} introns ({per_mb:,.0f} per Mb)"
-    return [f"expected {where}: {number}, {', '.join(counts)}"]
 
 
 def _range(shares: Sequence[float]) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from seqmtl._messages import messages_from
 from seqmtl._progress import RoundProgress
 from seqmtl.adaptation import adapt
-from seqmtl.adaptation.relatives import RelativeWeights, weights_of_relatives
+from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.base import is_known
@@ -84,7 +84,7 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
     kernel, tasks = model.donor.kernel, model.donor.tasks
     relatives = weights_of_relatives(kernel, tasks, name, like=like, tree=tree)
     weights = relatives.weights
-    logger.info("%s: %s", name, _relatives_text(like, tasks, relatives, weights))
+    _log_relatives(name, like, tasks, relatives.source, weights)
     estimates = estimates_of_relatives(
         model, name, weights, weights, other_donors(model, None), SelfTrainingOptions()
     )
@@ -150,28 +150,27 @@ def add_unlabelled(
             watch=watch,
             donors=other_donors(model, consensus),
         )
-    logger.info(
-        "%s: %s",
-        name,
-        _relatives_text(like, model.donor.tasks, self_training.relatives, self_training.weights),
-    )
+    source, weights = self_training.relatives.source, self_training.weights
+    _log_relatives(name, like, model.donor.tasks, source, weights)
     return self_training
 
 
-def _relatives_text(
-    like: str | None,
-    tasks: Sequence[str],
-    relatives: RelativeWeights,
-    weights: NDArray[np.float64],
-) -> str:
-    """Return what a relative's name means, and which organisms count, by the tree or the genome."""
-    first = np.argsort(-weights, kind="stable")[:_MAX_NAMES].tolist()
-    parts = [f"{tasks[k]} {weights[k]:.2f}" for k in first if weights[k] >= _LEAST]
-    others = np.flatnonzero(weights > 0).size - len(parts)
+def relatives_text(source: str, weights: Mapping[str, float]) -> str:
+    """Return where the relatives of an organism are from, and how much each counts."""
+    ranked = sorted(weights.items(), key=lambda item: -item[1])
+    parts = [f"{task} {weight:.2f}" for task, weight in ranked[:_MAX_NAMES] if weight >= _LEAST]
+    others = len(ranked) - len(parts)
     parts += [f"{others} others"] * (others > 0)
-    place = relatives.source.removeprefix("the place of ")
+    return f"{source.removeprefix('the place of ')}; relatives used: {', '.join(parts)}"
+
+
+def _log_relatives(
+    name: str, like: str | None, tasks: Sequence[str], source: str, weights: NDArray[np.float64]
+) -> None:
+    """Log what a relative's name means, and which organisms count, by the tree or the genome."""
+    used = {task: weight for task, weight in zip(tasks, weights.tolist(), strict=True) if weight}
     given = "" if like is None else f"--like {like}: "
-    return f"{given}{place}; relatives used: {', '.join(parts)}"
+    logger.info("%s: %s%s", name, given, relatives_text(source, used))
 
 
 def train_unlabelled(

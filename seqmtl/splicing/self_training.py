@@ -624,6 +624,14 @@ class SelfTraining:
             "bases": self.sample.size,
             "warnings": self._warnings(),
             "calls": self._calls(),
+            "relatives": {
+                "source": self.relatives.source,
+                "weights": {
+                    task: float(weight)
+                    for task, weight in zip(self.model.donor.tasks, self.weights, strict=True)
+                    if weight > 0
+                },
+            },
             "n_known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
             if self.known_introns
             else [0, 0],

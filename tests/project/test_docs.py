@@ -55,6 +55,16 @@ def test_tutorials_run(path):
         assert str(folder) not in page
 
 
+def test_pictures_of_the_gallery_are_those_of_the_tutorials():
+    gallery = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
+    pictures = tutorial_pages.PICTURE.findall(gallery)
+    assert len(pictures) == 8
+    for picture in pictures:
+        name, _, file = picture.partition("/")
+        tutorial = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+        assert file in tutorial_pages.PICTURE.findall(tutorial), picture
+
+
 def test_the_first_commands_of_the_readme_run(tmp_path, monkeypatch, seqmtl):
     commands = [words for words in _commands(README) if words[1].startswith("starter:")]
     assert len(commands) == 4
