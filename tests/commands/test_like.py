@@ -95,12 +95,7 @@ def test_a_new_organism_is_called_by_its_relative_or_its_file(like, file, name):
     tasks = ("d_melanogaster", "c_elegans")
     assert name_organism(tasks, None, like, file) == name
     assert name_organism(tasks, "mine", like, file) == "mine"
-
-
-def test_an_organism_of_several_must_be_named(seqmtl, genome):
     assert name_organism(("fly",), None) == "fly"
-    told = seqmtl(f"scan starter:donor {genome} -o {genome.parent}/x.bed", 2).err
-    assert re.search("error: --organism must be one of .*c_elegans, .*organisms of the mod", told)
 
 
 def test_auto_is_no_name(scan, genome):

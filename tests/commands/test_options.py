@@ -27,13 +27,8 @@ def test_an_empty_text_is_no_value(name, each):
     ("command", "message"),
     [
         ("train w.tsv --tree '' -o m", "--tree must name a file, got an empty text"),
-        ("train w.tsv --similarity '' -o m", "--similarity must name a file, got an empty text"),
         ("explain m -o ''", "-o must name a folder, got an empty text"),
-        ("scan m g.fa -o x.bed --json ''", "--json must name a file, got an empty text"),
         ("scan m g.fa -o x.bed --organism ''", "--organism must have a value, got an empty text"),
-        ("annotate g.fa --like x --introns '' -o x", "--introns must name a file, got an empty"),
-        ("similarity -o '' --tree metazoa", "-o must name a file, got an empty text"),
-        ("evaluate '' w.tsv", "MODEL must name a file, got an empty text"),
         ("predict m ''", "DATA must name a file, got an empty text"),
         ("train w.tsv --loss '' -o m", "--loss must be one of"),
     ],
