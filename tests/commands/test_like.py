@@ -134,13 +134,6 @@ def test_a_new_organism_is_placed_by_its_name_in_the_tree(tmp_path, seqmtl):
     ("options", "message"),
     [
         ("--like 'Apis melifera'", "did you mean 'Apis_mellifera'"),
-        ("--like 'Quarx sempervirens'", "folder of an NCBI taxonomy dump"),
-        ("--like Lepidopterra", "did you mean 'Lepidoptera' (moths)"),
-        (
-            "--like quarx",
-            "or the table of clades; the model has",
-        ),
-        ("--like butterflyfish", "could be Chaetodontidae or Pantodontidae; write one of them"),
         ("--organism fly --tree metazoa", "--tree needs --like"),
         ("--like Nasonia --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),
