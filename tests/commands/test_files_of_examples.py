@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
 from pathlib import Path
@@ -84,34 +83,6 @@ def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqm
         tol=1e-6,
     )
     np.testing.assert_allclose(python.W, models["csv"].W, atol=2e-3)
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        str.lower,
-        lambda text: "".join(
-            line if line.startswith(">") else line.replace("T", "U")
-            for line in text.splitlines(keepends=True)
-        ),
-        lambda text: text.replace("\n", "\r\n"),
-        lambda text: "\n".join(re.findall(">.*|.{1,7}", text)),
-        lambda text: gzip.compress(text.encode()),
-    ],
-    ids=["lower", "rna", "crlf", "wrapped", "gzip"],
-)
-def test_the_same_letters_written_otherwise_make_the_same_model(edit, here, tmp_path, seqmtl):
-    content = edit(Path("ant.fa").read_text())
-    other = tmp_path / "other.fa"
-    other.write_bytes(content if isinstance(content, bytes) else content.encode())
-    scores = []
-    for name in ("ant.fa", other):
-        seqmtl(f"train {name} --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
-        scores.append(seqmtl(f"predict {tmp_path}/m {name} -q").out)
-    assert scores[0] == scores[1]
-    assert (
-        seqmtl(f"train bee.csv {FREE} -o {tmp_path}/m").err.count("120 rows, at most 40 bases") == 1
-    )
 
 
 def test_explained_by_the_names_of_files(here, tmp_path, seqmtl):

@@ -95,12 +95,7 @@ def test_a_new_organism_is_called_by_its_relative_or_its_file(like, file, name):
     tasks = ("d_melanogaster", "c_elegans")
     assert name_organism(tasks, None, like, file) == name
     assert name_organism(tasks, "mine", like, file) == "mine"
-
-
-def test_an_organism_of_several_must_be_named(seqmtl, genome):
     assert name_organism(("fly",), None) == "fly"
-    told = seqmtl(f"scan starter:donor {genome} -o {genome.parent}/x.bed", 2).err
-    assert re.search("error: --organism must be one of .*c_elegans, .*organisms of the mod", told)
 
 
 def test_auto_is_no_name(scan, genome):
@@ -139,13 +134,6 @@ def test_a_new_organism_is_placed_by_its_name_in_the_tree(tmp_path, seqmtl):
     ("options", "message"),
     [
         ("--like 'Apis melifera'", "did you mean 'Apis_mellifera'"),
-        ("--like 'Quarx sempervirens'", "folder of an NCBI taxonomy dump"),
-        ("--like Lepidopterra", "did you mean 'Lepidoptera' (moths)"),
-        (
-            "--like quarx",
-            "or the table of clades; the model has",
-        ),
-        ("--like butterflyfish", "could be Chaetodontidae or Pantodontidae; write one of them"),
         ("--organism fly --tree metazoa", "--tree needs --like"),
         ("--like Nasonia --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),

@@ -14,11 +14,9 @@ import pytest
 
 from seqmtl import (
     MultiTaskModel,
-    WeightedDegree,
     read_dataset,
 )
 from seqmtl.commands.main import main
-from seqmtl.io import read_windows
 from seqmtl.linear_model.site import Site
 from seqmtl.simulation import simulate, write_simulation
 from tests.invocation import rows_of
@@ -58,22 +56,6 @@ def text(table):
     return "\n".join("\t".join(row[i] for i in keep) for row in rows) + "\n"
 
 
-def test_predict_scores_equal_explicit_features(model, table, tmp_path, seqmtl):
-    out = tmp_path / "scores.tsv"
-    assert seqmtl(f"predict {model} {table} -o {out} -q").out == ""
-    head, *lines = rows_of(out)
-    assert head == ["name", "organism", "score", "probability", "has_site"]
-    assert {line[4] for line in lines} == {"yes"}
-    test = read_windows(table, window=61, split="test")
-    trained = MultiTaskModel.load(model)
-    X = WeightedDegree(degree=4).transform(test)
-    tasks = [trained.tasks.index(name) for name in test.tasks]
-    expected = (X @ np.asarray(trained.W))[np.arange(len(test)), tasks] + trained.bias[tasks]
-    np.testing.assert_allclose([float(line[2]) for line in lines], expected, atol=1e-5)
-    assert [line[1] for line in lines] == list(test.tasks)
-    assert all(0 <= float(line[3]) <= 1 for line in lines)
-
-
 def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write, seqmtl):
     trained = MultiTaskModel.load(model)
     site, length = trained.site, trained.length
@@ -84,11 +66,6 @@ def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write
     shown = seqmtl(f"predict {model} {path} -q")
     assert [line.split("\t")[4] for line in shown.out.splitlines()[1:]] == ["yes", "no"]
     assert "1 of 2 windows lack the letters of the model's sites" in shown.err
-
-
-def test_curves_of_windows_are_drawn(model, table, tmp_path, seqmtl):
-    seqmtl(f"evaluate {model} {table} --bootstrap 0 --plot {tmp_path}/curves.png -q")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_path, seqmtl):
@@ -202,15 +179,6 @@ def test_the_help_of_train_fits_one_screen(seqmtl, monkeypatch):
     grammar = "the K1-mers to K2-mers in bins of W positions"
     assert grammar in seqmtl("train --features help -o m").out
     assert grammar in seqmtl("train d --features wd -o m", 2).err
-
-
-def test_a_model_of_one_task_needs_no_organism(table, tmp_path, write, seqmtl):
-    seqmtl(f"train {table} --organism all {QUICK} --selection none -o {tmp_path}/m -q")
-    string = read_windows(table, split="test").sequences()[0]
-    fasta = write(f">one\n{string}\n>two\n{string.lower()}", "x.fa")
-    _, one, two = seqmtl(f"predict {tmp_path}/m {fasta} -q").out.splitlines()
-    assert one.split("\t")[0] == "one"
-    assert one.split("\t")[1:] == two.split("\t")[1:]
 
 
 def introns_of(path):

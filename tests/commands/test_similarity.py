@@ -96,7 +96,6 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
         ("--source rrna.fa", "--source must be KIND=FILE, with a kind of taxonomy, .*'rrna.fa'"),
         ("--source rrna=x.fa", "--source must be KIND=FILE, with a kind of taxonomy"),
         ("--source groups=a --source groups=b", "--source groups must be given once, got 2"),
-        ("--tree t --source groups=a", "source of .*, got tree and groups"),
         (
             "--alignment x.fa",
             "no option --alignment; seqmtl similarity takes --source alignment=FASTA",
@@ -180,16 +179,10 @@ GROUPS = {"primates": ["ape", "man"], "animals": ["ape", "man", "fly"]}
     [
         ({"source": {"taxonomy": "."}}, TaskKernel.from_tree("((ape,man),fly);", PRIMATES)),
         ({"source": ["alignment=rrna.fa"]}, TaskKernel.smooth(MISMATCHES, names=PRIMATES)),
-        ({"source": {"distances": "D.tsv"}}, TaskKernel.smooth(DISTANCES, names=PRIMATES)),
         (
             {"source": {"distances": "D.tsv"}, "similarity": "smooth:3,0.1"},
             TaskKernel.smooth(DISTANCES, [3, 0.1], PRIMATES),
         ),
-        (
-            {"source": {"distances": "D.tsv"}, "similarity": "hierarchical"},
-            TaskKernel.hierarchical("((ape,man),fly);", PRIMATES),
-        ),
-        ({"source": {"graph": "one.tsv"}}, TaskKernel.graph(GRAPHS[0], PRIMATES)),
         (
             {"source": [("graph", "one.tsv"), ("graph", "two.tsv")]},
             TaskKernel.multigraph(GRAPHS, PRIMATES),

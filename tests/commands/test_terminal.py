@@ -115,7 +115,6 @@ def shell(request, model, tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        "--version",
         "train --features help",
         "info {model} --json -",
         "scan {model} {genome} --organism man --format bedgraph -q -o -",

@@ -39,18 +39,6 @@ def test_the_objective_is_that_of_a_general_optimiser(loss, epsilon, T):
     assert_allclose(solution.margins, case.y * f, atol=1e-9)
 
 
-@pytest.mark.parametrize("bias", [0.0, 1.0])
-@pytest.mark.parametrize("C", [0.1, 2.0])
-@pytest.mark.parametrize("loss", BY_LIBLINEAR)
-def test_one_task_is_liblinear(loss, C, bias):
-    """Widmer 2015, 2.5.2: one task and one kernel are LIBLINEAR."""
-    case = numbers(loss, n=300, d=10, C=C, bias=bias, epsilon=0.3 * C)
-    solution, (w, b) = case.solve(tol=1e-8, max_epochs=5000), case.by_liblinear()
-    assert solution.primal == pytest.approx(case.primal(w, b), rel=1e-6)
-    if loss.startswith("squared"):
-        assert_allclose(solution.W, w, atol=1e-4)
-
-
 @pytest.mark.parametrize("loss", BY_LIBLINEAR)
 @pytest.mark.parametrize("features", [None, Spectrum(k=3)])
 def test_strings_are_liblinear_on_explicit_features(loss, features):

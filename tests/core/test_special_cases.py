@@ -12,11 +12,10 @@ from seqmtl import TaskKernel, core
 from seqmtl.core.kernel_stack import KernelStack
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.mkl import KernelSet
-from tests.core.cases import BY_LIBLINEAR, numbers
+from tests.core.cases import numbers
 from tests.oracles.losses import LOSSES as FORMULAS
 
 NAMES = ("worm", "fly", "fish", "mouse")
-BY_LINEAR_SVC = [loss for loss in BY_LIBLINEAR if loss in LOSSES]
 EDGES = np.array([[0, 1, 0, 0], [1, 0, 2, 0], [0, 2, 0, 0], [0, 0, 0, 0.0]])  # mouse has none
 
 
@@ -24,12 +23,6 @@ def related(kernel, loss="hinge", **options):
     """Four tasks with a task kernel."""
     K = kernel.matrix if isinstance(kernel, TaskKernel) else kernel
     return replace(numbers(loss, n=160, d=7, T=4), K=K, **{"C": 2.0, **options})
-
-
-def alone(case, own=slice(None), **changes):
-    """Some of the examples as a single task."""
-    changes = {"X": case.X[own], "tasks": 0 * case.tasks[own]} | changes
-    return replace(case, z=case.z[own], K=np.eye(1), **changes)
 
 
 def kernel_svm(H, y, C):
@@ -49,51 +42,6 @@ def kernel_svm(H, y, C):
     return 0.5 * beta @ H @ beta + C * np.maximum(0, 1 - y * (H @ beta)).sum(), H @ beta
 
 
-def assert_weights(solution, t, w, b):
-    found = np.append(solution.W[:, t], solution.bias[t])
-    assert_allclose(found, np.append(w, b), atol=2e-3)
-
-
-@pytest.mark.parametrize("loss", BY_LINEAR_SVC)
-def test_union_is_a_pooled_svm(loss):
-    """Widmer 2015, 2.5.3: K = 11', the uniform kernel, is one SVM of all examples, by LIBLINEAR."""
-    case = related(TaskKernel.union(NAMES), loss)
-    solution, pooled = case.solve(tol=1e-8), alone(case)
-    w, b = pooled.by_liblinear()
-    assert solution.primal == pytest.approx(pooled.primal(w, b), rel=1e-6)
-    for t in range(4):
-        assert_weights(solution, t, w, b)
-
-
-@pytest.mark.parametrize("loss", BY_LINEAR_SVC)
-def test_individual_is_one_svm_per_task(loss):
-    """Widmer 2015, 2.5.3: K = I, the Dirac kernel, is an SVM per task, by LIBLINEAR."""
-    case = related(TaskKernel.individual(NAMES), loss)
-    solution, total = case.solve(tol=1e-8), 0.0
-    for t in range(4):
-        own = alone(case, case.tasks == t)
-        w, b = own.by_liblinear()
-        total += own.primal(w, b)
-        assert_weights(solution, t, w, b)
-    assert solution.primal == pytest.approx(total, rel=1e-6)
-
-
-@pytest.mark.parametrize("loss", BY_LINEAR_SVC)
-def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
-    """Widmer 2015, 2.5.3: K = 11' + I is LIBLINEAR on the copies of Daume (2007)."""
-    case = related(2 * TaskKernel.easy(NAMES).matrix, loss)
-    solution = case.solve(tol=1e-8)
-    X = np.column_stack([case.X, np.ones(160)])
-    own = np.eye(4)[case.tasks]  # of Daume (2007): a common copy, and one of the own task
-    copies = np.hstack([X, np.einsum("it,id->itd", own, X).reshape(160, -1)])
-    augmented = alone(case, X=copies, bias=0.0)
-    w, _ = augmented.by_liblinear()
-    assert solution.primal == pytest.approx(augmented.primal(w, 0.0), rel=1e-6)
-    parts = w.reshape(5, 8)
-    for t in range(4):
-        assert_weights(solution, t, *np.split(parts[0] + parts[1 + t], [7]))
-
-
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 @pytest.mark.parametrize(
     "kernel",
@@ -101,11 +49,15 @@ def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
         TaskKernel.graph(EDGES, NAMES),
         TaskKernel.graphical(EDGES, NAMES, 0.5),
         TaskKernel.clustering({"a": NAMES[:2], "b": NAMES[1:]}, NAMES),
+        *(make(NAMES) for make in (TaskKernel.individual, TaskKernel.union, TaskKernel.easy)),
     ],
     ids=lambda kernel: kernel.source,
 )
 def test_related_tasks_are_a_kernel_svm_on_the_product_kernel(kernel, bias):
-    """Widmer 2012, eq. 3: LIBSVM on K[s,t] <x, z> has the same optimum."""
+    """Widmer 2012, eq. 3; Widmer 2015, 2.5.3: LIBSVM on K[s,t] <x, z> has the same optimum.
+
+    Of these, K = I is an SVM per task, 11' one of all examples, and 11' + I that of Daume (2007).
+    """
     case = related(kernel, bias=bias)
     solution = case.solve(tol=1e-8)
     H = kernel.matrix[np.ix_(case.tasks, case.tasks)] * (case.X @ case.X.T + bias**2)

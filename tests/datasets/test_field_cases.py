@@ -13,101 +13,102 @@ from seqmtl.datasets import read_config, write_dataset
 from seqmtl.datasets.build import read_sites
 from seqmtl.datasets.true_sites import SiteResolver
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from tests.datasets.made_genes import (
-    LENGTHS,
-    bed12,
-    gff3,
-    gtf,
-    make_genes,
-    phases,
-    row,
-    sites,
-)
+from seqmtl.io import read_annotation
+from tests.datasets.made_genes import LENGTHS, bed12, gff3, gtf, make_genes, phases, row, sites
+from tests.invocation import rows_of
 
 WINDOW = 31
 CONTIGS, GENES = make_genes(3)
 UTR_CONTIGS, UTR_GENES = make_genes(4, utr_introns=True)
+OTHERS = [gene for i, gene in enumerate(GENES) if i % 3]
 SPLICE = ("donor", "acceptor")
 ENDS = ("tss", "polya")
 CODONS = ("start", "stop")
 ALL = (*SPLICE, *ENDS, *CODONS)
 
 
-def write_config(
-    folder, text, signal, *, name="a.gff3", key="annotation", contigs=CONTIGS, more=""
-):
-    """Write a genome, a file of its sites, and a configuration; return the latter."""
+def write_config(folder, text, *, name="a.gff3", key="annotation", contigs=CONTIGS, more=""):
+    """Write a genome, a file of its sites, and a configuration; return the path of the latter."""
     (folder / "g.fa").write_text("".join(f">{n}\n{s}\n" for n, s in contigs.items()))
     (folder / name).write_text(text)
     (folder / "c.toml").write_text(
-        f'signal = "{signal}"\nwindow = {WINDOW}\n[decoys]\nratio = 100000\nclearance = 1\n'
+        f'signal = "donor"\nwindow = {WINDOW}\n[decoys]\nratio = 100000\nclearance = 1\n'
         f'[split]\nvalid = 0\ntest = 0\n[organisms.o]\ngenome = "g.fa"\n{key} = "{name}"\n{more}'
     )
-    return read_config(folder / "c.toml")
+    return folder / "c.toml"
 
 
-def build(folder, *of_config, **options):
+def build(folder, text, signal, **options):
     """Return true sites, all sites of which decoys keep away, and decoys of a dataset."""
-    config = write_config(folder, *of_config, **options)
+    config = read_config(write_config(folder, text, **options), signal=signal)
     write_dataset(config, folder / "out")
-    return read(folder / "out", config.signal)
-
-
-def read(folder, signal):
-    """Return true sites, all known sites, and decoys of the folder of a dataset."""
-    summary = json.loads((folder / "summary.json").read_text())
+    summary = json.loads((folder / "out" / "summary.json").read_text())
     offset, length = summary["site"]["offset"], LENGTHS[signal]
     windows = {1: set(), -1: set()}
-    for f in _lines(folder / "windows.tsv"):
+    for f in rows_of(folder / "out" / "windows.tsv"):
         start = int(f[1]) + offset if f[5] == "+" else int(f[2]) - offset - length
         windows[int(f[7])].add((f[0], start, f[5]))
-    known = {(f[0], int(f[1]), f[5]) for f in _lines(folder / "sites.tsv")}
+    known = {(f[0], int(f[1]), f[5]) for f in rows_of(folder / "out" / "sites.tsv")}
     return windows[1], known, windows[-1]
 
 
-def _lines(path):
-    lines = path.read_text().splitlines()
-    return [line.split("\t") for line in lines if not line.startswith("#")]
+def find(folder, text, signals, **options):
+    """Yield signals, their true sites, and all sites of which decoys keep away."""
+    path = write_config(folder, text, **options)
+    for signal in signals:
+        config = read_config(path, signal=signal)
+        genome, annotated, uncertain, _ = read_sites(config, "o", config.organisms["o"])
+        resolver = SiteResolver("o", "a", genome, config.site, config.window)
+        found = resolver.find(annotated, uncertain=uncertain)
+        yield signal, *(_places(some, genome) for some in (found.sites, found.all_sites))
 
 
-def find(folder, *of_config, **options):
-    """Return true sites, and all sites of which decoys keep away, without the dataset."""
-    config = write_config(folder, *of_config, **options)
-    table, annotated, uncertain, _ = read_sites(config, "o", config.organisms["o"])
-    finder = SiteResolver("o", "a", table, config.site, config.window)
-    found = finder.find(annotated, uncertain=uncertain)
-    result = []
-    for own in (found.sites, found.all_sites):
-        rows = table.contigs.contig_of(own.starts)
-        starts = (own.starts - table.starts[rows]).tolist()
-        names = [table.names[i] for i in rows.tolist()]
-        strands = ["+-"[i] for i in own.is_reverse.astype(int).tolist()]
-        result.append({*zip(names, starts, strands, strict=True)})
-    return result
+def _places(found, genome):
+    contigs = genome.contigs.contig_of(found.starts)
+    names = [genome.names[i] for i in contigs.tolist()]
+    strands = ["+-"[i] for i in found.is_reverse.astype(int).tolist()]
+    return {*zip(names, (found.starts - genome.starts[contigs]).tolist(), strands, strict=True)}
 
 
-def check(folder, text, signal, *, expected=None, genes=GENES, **options):
-    """Check that a file has the expected sites, and that decoys keep away from all sites."""
-    true, known = find(folder, text, signal, **options)
-    every = sites(genes, signal)
-    assert true == (every if expected is None else expected)
-    assert every <= known
+def check(folder, text, signals, *, true=None, genes=GENES, **options):
+    """Check that the true sites are those of some genes, and that decoys keep away from all."""
+    true = genes if true is None else true
+    for signal, found, known in find(folder, text, signals, **options):
+        assert found == sites(true, signal), signal
+        assert sites(genes, signal) <= known, signal
 
 
-def check_dataset(folder, text, signal, *, expected=None, genes=GENES, **options):
-    """Check the same of a dataset, and that none of all sites is a decoy of it."""
-    true, known, decoys = build(folder, text, signal, **options)
-    every = sites(genes, signal)
-    assert true == (every if expected is None else expected)
-    assert every <= known
+def check_dataset(folder, text, signal, *, true):
+    """Check the same of a dataset, and that no site of any gene is a decoy of it."""
+    found, known, decoys = build(folder, text, signal)
+    assert found == sites(true, signal)
+    assert sites(GENES, signal) <= known
     assert decoys
-    assert not every & decoys
+    assert not sites(GENES, signal) & decoys
+
+
+def _span(gene):
+    return gene.exons[0][0], gene.exons[-1][1]
+
+
+def _of_gtf(gene):
+    return f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
+
+
+def _every_third(write, other=gff3):
+    """Return rows of genes, of which every third is written by a function of its own."""
+    return "".join((other if i % 3 else write)(gene) for i, gene in enumerate(GENES))
+
+
+# ---- files that have the sites of all genes
 
 
 def _utrs(gene, kinds, line):
     """Return rows of UTRs; `kinds` are the types of those at the 5' and the 3' end."""
     ends = gene.utrs if gene.strand == "+" else gene.utrs[::-1]
-    return "".join(line(kind, a, b) for kind, own in zip(kinds, ends, strict=True) for a, b in own)
+    return "".join(
+        line(kind, a, b) for kind, parts in zip(kinds, ends, strict=True) for a, b in parts
+    )
 
 
 def _utrs_outside(gene, *, exon="exon", kinds=("five_prime_UTR", "three_prime_UTR"), with_cds=True):
@@ -116,18 +117,15 @@ def _utrs_outside(gene, *, exon="exon", kinds=("five_prime_UTR", "three_prime_UT
     def line(kind, a, b):
         return row(gene, kind, a, b, f"Parent={gene.name}.1")
 
-    start, end = gene.exons[0][0], gene.exons[-1][1]
-    text = row(gene, "mRNA", start, end, f"ID={gene.name}.1;Parent={gene.name}")
+    text = row(gene, "mRNA", *_span(gene), f"ID={gene.name}.1;Parent={gene.name}")
     text += "".join(line(exon, a, b) for a, b in gene.cds if exon)
     text += _utrs(gene, kinds, line)
     return text + "".join(line("CDS", a, b) for a, b in gene.cds if with_cds)
 
 
 def _utrs_of_gtf(gene):
-    attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
-
     def line(kind, a, b):
-        return row(gene, kind, a, b, attributes)
+        return row(gene, kind, a, b, _of_gtf(gene))
 
     return "".join(line("exon", a, b) for a, b in gene.cds) + _utrs(gene, ("5UTR", "3UTR"), line)
 
@@ -141,158 +139,55 @@ UTRS = {
 }
 
 
-@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
 @pytest.mark.parametrize("case", UTRS)
-def test_exons_are_the_union_of_all_rows_of_a_transcript(tmp_path, case, signal):
+def test_exons_are_the_union_of_all_rows_of_a_transcript(tmp_path, case):
     text = "".join(map(UTRS[case], UTR_GENES))
-    check(tmp_path, text, signal, genes=UTR_GENES, contigs=UTR_CONTIGS)
+    check(tmp_path, text, (*SPLICE, *ENDS), genes=UTR_GENES, contigs=UTR_CONTIGS)
 
 
-@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
-def test_a_utr_that_touches_an_exon_continues_it(tmp_path, signal):
-    text = ""
-    for gene in GENES:
-        (start, end), n = (gene.exons[0][0], gene.exons[-1][1]), 10
-        first = max(start + n, gene.exons[0][0])
-        exons = [(first, gene.exons[0][1]), *gene.exons[1:]]
-        text += row(gene, "mRNA", start, end, f"ID={gene.name}")
-        text += row(gene, "UTR", start, first, f"Parent={gene.name}")
-        text += "".join(row(gene, "exon", a, b, f"Parent={gene.name}") for a, b in exons)
-    check(tmp_path, text, signal)
+def _utr_beside_its_exon(gene):
+    start, first = gene.exons[0][0], gene.exons[0][0] + 10
+    text = row(gene, "mRNA", *_span(gene), f"ID={gene.name}")
+    text += row(gene, "UTR", start, first, f"Parent={gene.name}")
+    exons = [(first, gene.exons[0][1]), *gene.exons[1:]]
+    return text + "".join(row(gene, "exon", a, b, f"Parent={gene.name}") for a, b in exons)
 
 
-@pytest.mark.parametrize("signal", ALL)
-def test_a_stop_codon_lies_beyond_the_coding_exons(tmp_path, signal):
+def _stop_codon_outside(gene):
     """Exon and CDS rows lack the stop codon, which a row of its own and UTR rows follow."""
-    text = ""
-    for gene in GENES:
-        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
 
-        def line(kind, a, b, gene=gene, attributes=attributes):
-            return row(gene, kind, a, b, attributes, phase="0")
+    def line(kind, a, b):
+        return row(gene, kind, a, b, _of_gtf(gene), phase="0")
 
-        is_plus = gene.strand == "+"
-        last = gene.cds[-1][1] - 3 if is_plus else gene.cds[-1][1]
-        first = gene.cds[0][0] if is_plus else gene.cds[0][0] + 3
-        coding = [(max(a, first), min(b, last)) for a, b in gene.cds]
-        text += "".join(line(kind, a, b) for kind in ("exon", "CDS") for a, b in coding)
-        text += line("stop_codon", *((last, last + 3) if is_plus else (first - 3, first)))
-        text += _utrs(gene, ("5UTR", "3UTR"), line)
-    check(tmp_path, text, signal)
+    is_plus = gene.strand == "+"
+    last = gene.cds[-1][1] - 3 if is_plus else gene.cds[-1][1]
+    first = gene.cds[0][0] if is_plus else gene.cds[0][0] + 3
+    coding = [(max(a, first), min(b, last)) for a, b in gene.cds]
+    text = "".join(line(kind, a, b) for kind in ("exon", "CDS") for a, b in coding)
+    text += line("stop_codon", *((last, last + 3) if is_plus else (first - 3, first)))
+    return text + _utrs(gene, ("5UTR", "3UTR"), line)
 
 
-def test_a_codon_that_reaches_into_an_intron_does_not_move_its_site(tmp_path):
+def _codon_into_an_intron(gene):
     """Three bases from the first of a codon that an intron splits, as some programs write it."""
-    text = ""
-    for gene in GENES:
-        end = gene.exons[0][1]
-        text += gtf(gene)
-        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
-        text += row(gene, "start_codon", end - 1, end + 2, attributes)
-    check(tmp_path, text, "donor")
+    end = gene.exons[0][1]
+    return gtf(gene) + row(gene, "start_codon", end - 1, end + 2, _of_gtf(gene))
 
 
-@pytest.mark.parametrize("codons", [False, True])
-@pytest.mark.parametrize("n_bases", [1, 2, 3])
-def test_a_stop_codon_may_lie_behind_an_intron_or_be_split_by_one(tmp_path, n_bases, codons):
-    """GTF whose coding sequence lacks the stop codon, with and without rows of codons.
-
-    Of a split codon, three bases in a row may read as one: TA and G, with which the intron begins.
-    """
-    contigs, genes = make_genes(6, stop_intron=n_bases)
-    text = "".join(gtf(gene, codons=codons) for gene in genes)
-    own = genes if n_bases == 3 else []
-    check(tmp_path, text, "stop", genes=own, contigs=contigs, name="a.gtf")
-
-
-def _far_genes():
-    """Pairs of genes on one strand of a contig that get one ID."""
-    first, *others = [gene for gene in GENES if gene.contig == "ctg1" and gene.strand == "+"]
-    return {gene.name for gene in (first, others[-1])}
-
-
-def _renamed(genes, names):
-    """Return name of the transcript by gene: those of a set get one."""
-    return {gene.name: "same.t1" if gene.name in names else f"{gene.name}.t1" for gene in genes}
-
-
-REPEATED = {
-    "two contigs": {"G0_1", "G1_2"},
-    "two strands": {
-        next(g.name for g in GENES if g.contig == "ctg1" and g.strand == s) for s in "+-"
-    },
-    "far apart": _far_genes(),
-}
-
-
-@pytest.mark.parametrize("signal", [*SPLICE, *ENDS, "start"])
-@pytest.mark.parametrize("case", REPEATED)
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"bare": True}, {"codons": True, "with_rows": False}],
-    ids=["rows", "AUGUSTUS", "codons alone"],
-)
-def test_one_id_in_two_places_is_two_transcripts_of_gtf(tmp_path, case, options, signal, caplog):
-    names = _renamed(GENES, REPEATED[case])
-    text = "".join(gtf(gene, name=names[gene.name], **options) for gene in GENES)
-    if options.get("codons") and case == "far apart":  # on one strand, without rows of their own
-        others = [gene for gene in GENES if gene.name not in REPEATED[case]]
-        check(tmp_path, text, signal, name="a.gtf", expected=sites(others, signal))
-        assert "several transcripts with one ID (1); such as same.t1 (line 1)" in caplog.text
-        return
-    check(tmp_path, text, signal, name="a.gtf")
-    assert "transcripts with one ID are told apart (1 IDs); such as same.t1 on ctg1" in caplog.text
-
-
-@pytest.mark.parametrize("signal", [*SPLICE, "tss"])
-@pytest.mark.parametrize("case", REPEATED)
-@pytest.mark.parametrize("is_sorted", [False, True])
-def test_one_id_in_two_places_is_two_transcripts_of_gff3(tmp_path, case, is_sorted, signal):
-    names = _renamed(GENES, REPEATED[case])
-    text = "".join(gff3(gene, name=names[gene.name]) for gene in GENES)
-    if is_sorted:
-        lines = text.splitlines(keepends=True)
-        text = "".join(sorted(lines, key=lambda one: "mRNA" not in one))
-    check(tmp_path, text, signal)
-
-
-@pytest.mark.parametrize("signal", ALL)
-@pytest.mark.parametrize("is_sorted", [False, True])
-@pytest.mark.parametrize("write", [gff3, gtf])
-def test_rows_written_twice_are_one_transcript(tmp_path, write, is_sorted, signal):
-    """Files of overlapping regions put together, and sorted."""
-    lines = "".join(map(write, GENES)).splitlines(keepends=True) * 2
-    if is_sorted:
-        lines.sort(key=lambda one: (one.split("\t")[0], int(one.split("\t")[3])))
-    check(tmp_path, "".join(lines), signal)
-
-
-SELF = {
-    "no gene": lambda gene: gff3(gene, name=gene.name, with_gene=False),
-    "gene before": lambda gene: gff3(gene, name=gene.name),
-    "gene after": lambda gene: (
-        gff3(gene, name=gene.name, with_gene=False)
-        + row(gene, "gene", gene.exons[0][0], gene.exons[-1][1], f"ID={gene.name}")
-    ),
-    "two isoforms": lambda gene: (
-        gff3(gene, name=gene.name) + gff3(gene, name=f"{gene.name}.2", with_gene=False)
-    ),
-}
-
-
-@pytest.mark.parametrize("signal", [*SPLICE, "tss", "start"])
-@pytest.mark.parametrize("case", SELF)
-def test_a_parent_of_the_same_name_is_the_gene(tmp_path, case, signal):
-    text = "".join(SELF[case](gene) if i % 2 else gff3(gene) for i, gene in enumerate(GENES))
-    check(tmp_path, text, signal)
+def _exons_of_snap(gene):
+    """Types of exons of gene finders are coding segments: Einit, Exon, Eterm and Esngl."""
+    kinds = ["Exon"] * len(gene.cds)
+    kinds[:: len(kinds) - 1] = ["Einit", "Eterm"] if gene.strand == "+" else ["Eterm", "Einit"]
+    rows = zip(kinds, gene.cds, strict=True)
+    return "".join(row(gene, kind, a, b, _of_gtf(gene)) for kind, (a, b) in rows)
 
 
 def _in_parts(gene, of_gene):
     """Some types of rows have the gene as their parent, the others its transcript."""
-    lines = gff3(gene).splitlines(keepends=True)
-    own, other = f"Parent={gene.name}.1", f"Parent={gene.name}"
+    to_gene = f"Parent={gene.name}.1", f"Parent={gene.name}"
     return "".join(
-        one.replace(own, other) if one.split("\t")[2] in of_gene else one for one in lines
+        line.replace(*to_gene) if line.split("\t")[2] in of_gene else line
+        for line in gff3(gene).splitlines(keepends=True)
     )
 
 
@@ -307,59 +202,175 @@ def _embl(gene):
 
 def _jgi(gene):
     """Rows of one transcript share a name alone."""
-    text = "".join(
-        row(gene, "exon", a, b, f'name "fgenesh1_pg.{gene.name}"; transcriptId 181')
-        for a, b in gene.exons
-    )
+    name = f'name "fgenesh1_pg.{gene.name}"'
+    text = "".join(row(gene, "exon", a, b, f"{name}; transcriptId 181") for a, b in gene.exons)
     return text + "".join(
-        row(gene, "CDS", a, b, f'name "fgenesh1_pg.{gene.name}"; proteinId 7; exonNumber 1')
-        for a, b in gene.cds
+        row(gene, "CDS", a, b, f"{name}; proteinId 7; exonNumber 1") for a, b in gene.cds
     )
 
 
 WRITTEN = {
-    "tabs among the attributes": lambda gene: gff3(gene, more="\t5_prime_partial true"),
-    "columns after the attributes": lambda gene: gff3(gene).replace("\n", "\t12\t0.5\n"),
-    "columns after those of GTF": lambda gene: gtf(gene).replace("\n", "\t12\t0.5\n"),
-    "names of attributes in lower case": lambda gene: (
-        gff3(gene).replace("ID=", "id=").replace("Parent=", "parent=")
+    "a UTR touches an exon": (_utr_beside_its_exon, (*SPLICE, *ENDS)),
+    "the stop codon is beyond the coding exons": (_stop_codon_outside, ALL),
+    "a codon reaches into an intron": (_codon_into_an_intron, SPLICE[:1]),
+    "SNAP": (_exons_of_snap, (*SPLICE, "start")),
+    "tabs among the attributes": (lambda gene: gff3(gene, more="\t5_prime_partial true"), ALL),
+    "columns after the attributes": (lambda gene: gff3(gene).replace("\n", "\t12\t0.5\n"), ALL),
+    "columns after those of GTF": (lambda gene: gtf(gene).replace("\n", "\t12\t0.5\n"), ALL),
+    "names of attributes in lower case": (
+        lambda gene: gff3(gene).replace("ID=", "id=").replace("Parent=", "parent="),
+        ALL,
     ),
-    "Parent in upper case": lambda gene: gff3(gene).replace("Parent=", "PARENT="),
-    "blanks around the equals sign": lambda gene: gff3(gene).replace("=", " = "),
-    "blanks around types": lambda gene: gff3(gene).replace("CDS\t", "CDS \t"),
-    "an empty name among the parents": lambda gene: gff3(gene).replace(
-        f"={gene.name}.1\n", f'={gene.name}.1,""\n'
+    "Parent in upper case": (lambda gene: gff3(gene).replace("Parent=", "PARENT="), ALL),
+    "blanks around the equals sign": (lambda gene: gff3(gene).replace("=", " = "), ALL),
+    "blanks around types": (lambda gene: gff3(gene).replace("CDS\t", "CDS \t"), ALL),
+    "an empty name among the parents": (
+        lambda gene: gff3(gene).replace(f"={gene.name}.1\n", f'={gene.name}.1,""\n'),
+        ALL,
     ),
-    "CDS of the gene": lambda gene: _in_parts(gene, {"CDS"}),
-    "exons of the gene": lambda gene: _in_parts(gene, {"exon"}),
-    "EMBL": _embl,
-    "JGI": _jgi,
-    "rtracklayer": lambda gene: re.sub(r"(ID|Parent)=([^;\n]+)", r'\1 "\2"', gff3(gene)),
-    "LiftOn": lambda gene: (
-        row(gene, "gene", *_span(gene), f"ID={gene.name};source=Liftoff")
-        + gff3(gene, with_gene=False)
+    "CDS of the gene": (lambda gene: _in_parts(gene, {"CDS"}), ALL),
+    "exons of the gene": (lambda gene: _in_parts(gene, {"exon"}), ALL),
+    "EMBL": (_embl, ALL),
+    "JGI": (_jgi, ALL),
+    "rtracklayer": (lambda gene: re.sub(r"(ID|Parent)=([^;\n]+)", r'\1 "\2"', gff3(gene)), ALL),
+    "LiftOn": (
+        lambda gene: (
+            row(gene, "gene", *_span(gene), f"ID={gene.name};source=Liftoff")
+            + gff3(gene, with_gene=False)
+        ),
+        ALL,
     ),
-    "CR as line ends": lambda gene: gff3(gene).replace("\n", "\r"),
+    "CR as line ends": (lambda gene: gff3(gene).replace("\n", "\r"), ALL),
+    "introns alone, of transcripts": (lambda gene: _introns_alone(gene), (*SPLICE, *ENDS)),
+    "introns alone": (lambda gene: _introns_alone(gene, with_rows=False), SPLICE),
 }
 
 
-@pytest.mark.parametrize("signal", ALL)
+def _introns_alone(gene, *, with_rows=True):
+    """Return rows of introns, which name their transcript, and of that (GenomeTools)."""
+    text = row(gene, "mRNA", *_span(gene), f"ID={gene.name}.1") if with_rows else ""
+    return text + "".join(
+        row(gene, "intron", a, b, f"Parent={gene.name}.1") for a, b in gene.introns
+    )
+
+
 @pytest.mark.parametrize("case", WRITTEN)
-def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case, signal):
-    check(tmp_path, "".join(map(WRITTEN[case], GENES)), signal)
+def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case):
+    write, signals = WRITTEN[case]
+    check(tmp_path, "".join(map(write, GENES)), signals)
 
 
-@pytest.mark.parametrize("signal", [*SPLICE, "start"])
-def test_types_of_exons_of_gene_finders_are_coding_segments(tmp_path, signal):
-    """SNAP's Einit, Exon, Eterm and Esngl, with the names of GTF."""
-    text = ""
-    for gene in GENES:
-        kinds = ["Exon"] * len(gene.cds)
-        kinds[:: len(kinds) - 1] = ["Einit", "Eterm"] if gene.strand == "+" else ["Eterm", "Einit"]
-        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
-        for kind, (a, b) in zip(kinds, gene.cds, strict=True):
-            text += row(gene, kind, a, b, attributes)
-    check(tmp_path, text, signal)
+def test_introns_alone_have_no_ends(tmp_path):
+    text = "".join(_introns_alone(gene, with_rows=False) for gene in GENES)
+    assert [found for _, found, _ in find(tmp_path, text, ENDS)] == [set()] * 2
+
+
+def test_rows_of_introns_of_one_parent_may_overlap(tmp_path):
+    gene = max(GENES, key=lambda gene: len(gene.introns))
+    (first, *_), (*_, last) = gene.introns[0], gene.introns[-1]
+    skipped = replace(gene, exons=((gene.exons[0][0], first), (last, gene.exons[-1][1])))
+    text = _introns_alone(gene) + _introns_alone(skipped, with_rows=False)
+    check(tmp_path, text, SPLICE, genes=[gene])
+
+
+MIXED = {
+    "GFF3 first": lambda i: gff3 if i < len(GENES) // 2 else gtf,
+    "GTF first": lambda i: gtf if i < len(GENES) // 2 else gff3,
+    "in turn": lambda i: (gff3, gtf)[i % 2],
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_gff3_and_gtf_in_one_file_are_told_by_row(tmp_path, case):
+    check(tmp_path, "".join(MIXED[case](i)(gene) for i, gene in enumerate(GENES)), ALL)
+
+
+@pytest.mark.parametrize("codons", [False, True])
+@pytest.mark.parametrize("n_bases", [1, 2, 3])
+def test_a_stop_codon_may_lie_behind_an_intron_or_be_split_by_one(tmp_path, n_bases, codons):
+    """GTF whose coding sequence lacks the stop codon, with and without rows of codons.
+
+    Of a split codon, three bases in a row may read as one: TA and G, with which the intron begins.
+    """
+    contigs, genes = make_genes(6, stop_intron=n_bases)
+    text = "".join(gtf(gene, codons=codons) for gene in genes)
+    genes = genes if n_bases == 3 else []
+    check(tmp_path, text, ["stop"], genes=genes, contigs=contigs, name="a.gtf")
+
+
+# ---- which rows are one transcript
+
+
+def _with_one_id(names):
+    """Return the name of the transcript by gene: those of a set get one."""
+    return {gene.name: "same.t1" if gene.name in names else f"{gene.name}.t1" for gene in GENES}
+
+
+ON_PLUS = [gene.name for gene in GENES if (gene.contig, gene.strand) == ("ctg1", "+")]
+ON_MINUS = [gene.name for gene in GENES if (gene.contig, gene.strand) == ("ctg1", "-")]
+REPEATED = {
+    "two contigs": {"G0_1", "G1_2"},
+    "two strands": {ON_PLUS[0], ON_MINUS[0]},
+    "far apart": {ON_PLUS[0], ON_PLUS[-1]},
+}
+
+
+@pytest.mark.parametrize("case", REPEATED)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bare": True}, {"codons": True, "with_rows": False}],
+    ids=["rows", "AUGUSTUS", "codons alone"],
+)
+def test_one_id_in_two_places_is_two_transcripts_of_gtf(tmp_path, case, options, caplog):
+    names = _with_one_id(REPEATED[case])
+    text = "".join(gtf(gene, name=names[gene.name], **options) for gene in GENES)
+    true, told = GENES, "transcripts with one ID are told apart (1 IDs); such as same.t1 on ctg1"
+    if options.get("codons") and case == "far apart":  # on one strand, without rows of their own
+        true = [gene for gene in GENES if gene.name not in REPEATED[case]]
+        told = "several transcripts with one ID (1); such as same.t1 (line 1)"
+    check(tmp_path, text, (*SPLICE, *ENDS, "start"), name="a.gtf", true=true)
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize("case", REPEATED)
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_one_id_in_two_places_is_two_transcripts_of_gff3(tmp_path, case, is_sorted):
+    names = _with_one_id(REPEATED[case])
+    lines = "".join(gff3(gene, name=names[gene.name]) for gene in GENES).splitlines(keepends=True)
+    if is_sorted:
+        lines.sort(key=lambda line: "mRNA" not in line)
+    check(tmp_path, "".join(lines), (*SPLICE, "tss"))
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+@pytest.mark.parametrize("write", [gff3, gtf])
+def test_rows_written_twice_are_one_transcript(tmp_path, write, is_sorted):
+    """Files of overlapping regions put together, and sorted."""
+    lines = "".join(map(write, GENES)).splitlines(keepends=True) * 2
+    if is_sorted:
+        lines.sort(key=lambda line: (line.split("\t")[0], int(line.split("\t")[3])))
+    check(tmp_path, "".join(lines), ALL)
+
+
+SELF = {
+    "no gene": lambda gene: gff3(gene, name=gene.name, with_gene=False),
+    "gene before": lambda gene: gff3(gene, name=gene.name),
+    "gene after": lambda gene: (
+        gff3(gene, name=gene.name, with_gene=False)
+        + row(gene, "gene", *_span(gene), f"ID={gene.name}")
+    ),
+    "two isoforms": lambda gene: (
+        gff3(gene, name=gene.name) + gff3(gene, name=f"{gene.name}.2", with_gene=False)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SELF)
+def test_a_parent_of_the_same_name_is_the_gene(tmp_path, case):
+    check(tmp_path, _every_third(SELF[case]), (*SPLICE, "tss", "start"))
+
+
+# ---- sites without their letters
 
 
 def _moved_starts(text, column, by):
@@ -376,7 +387,7 @@ OFF_BY_ONE = {
 }
 
 
-@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("signal", ["donor", "acceptor", "tss", "stop"])
 @pytest.mark.parametrize("case", OFF_BY_ONE)
 def test_coordinates_off_by_one_are_told(tmp_path, case, signal, caplog):
     """On one strand, donors are where they should be, on the other acceptors."""
@@ -417,7 +428,7 @@ def test_a_warning_tells_if_a_quarter_of_the_sites_lack_their_letters(tmp_path, 
     contigs, genes = make_genes(13, n_genes=40)
     text = "".join(gff3(replace(g, strand="+")) for g in genes)
     every = sites(genes, signal)
-    true, _ = find(tmp_path, text, signal, contigs=contigs)
+    ((_, true, _),) = find(tmp_path, text, [signal], contigs=contigs)
     assert len(true & every) < 0.75 * len(every)
     assert re.search(rf"a: \d+ of {len(every)} {signal} sites are left out, as they", caplog.text)
 
@@ -430,57 +441,22 @@ def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
     assert true == sites(moved, "donor") != sites(GENES, "donor")
 
 
+# ---- genes that are left out, and whose sites are no decoys either
+
 TRANS = "exception=trans-splicing"
-SPLICED = {
-    "CDS": lambda gene: (
-        row(gene, "gene", *_span(gene), f"ID=gene-{gene.name}") + _cds_of_gene(gene, f";{TRANS}")
-    ),
-    "gene": lambda gene: (
-        row(gene, "gene", *_span(gene), f"ID=gene-{gene.name};{TRANS};part=1")
-        + _cds_of_gene(gene, "")
-    ),
-    "parts": lambda gene: (
-        row(gene, "gene", *_span(gene), f"ID=gene-{gene.name};part=1/2") + _cds_of_gene(gene, "")
-    ),
-    "mRNA": lambda gene: gff3(gene, more=f";{TRANS}"),
-    "flag": lambda gene: gff3(gene, more=";trans_splicing=true"),
-    "GTF": lambda gene: gtf(gene, more=' exception "trans-splicing"; part "1/2";'),
-}
+SEVERAL_RNAS = "transcript of several RNAs"
 
 
-def _span(gene):
-    return gene.exons[0][0], gene.exons[-1][1]
-
-
-def _cds_of_gene(gene, more):
-    return "".join(
-        row(gene, "CDS", a, b, f"ID=cds-{gene.name};Parent=gene-{gene.name}{more}", phase="0")
+def _cds_of_gene(gene, of_gene="", of_cds=""):
+    return row(gene, "gene", *_span(gene), f"ID=gene-{gene.name}{of_gene}") + "".join(
+        row(gene, "CDS", a, b, f"ID=cds-{gene.name};Parent=gene-{gene.name}{of_cds}", phase="0")
         for a, b in gene.cds
     )
-
-
-@pytest.mark.parametrize("signal", [*SPLICE, *CODONS])
-@pytest.mark.parametrize("case", SPLICED)
-def test_trans_spliced_transcripts_are_left_out(tmp_path, case, signal):
-    chosen = {"G0_2", "G1_3"}
-    write = gtf if case == "GTF" else gff3
-    text = "".join((SPLICED[case] if g.name in chosen else write)(g) for g in GENES)
-    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
-    check_dataset(tmp_path, text, signal, expected=expected)
-    excluded = json.loads((tmp_path / "out" / "summary.json").read_text())["excluded"]
-    reason = "transcript in parts" if case == "parts" else "transcript of several RNAs"
-    assert {own: n for own, n in excluded.items() if own.startswith(reason)} == {
-        next(own for own in excluded if own.startswith(reason)): 2
-    }
 
 
 def _without_strand(text):
     fields = [line.split("\t") for line in text.splitlines()]
     return "".join("\t".join([*f[:6], ".", *f[7:]]) + "\n" for f in fields)
-
-
-def _other_source(text):
-    return text.replace("\tt\t", "\tother\t")
 
 
 def _on_two_strands(gene):
@@ -496,7 +472,7 @@ def _of_gene(gene):
     text = row(gene, "gene", a, gene.exons[-1][1], f"ID={gene.name}")
     text += row(gene, "mRNA", a, b, f"ID={gene.name}.m;Parent={gene.name}")
     text += row(gene, "exon", a, b, f"Parent={gene.name}.m")
-    return text + "".join(row(gene, "exon", *own, f"Parent={gene.name}") for own in gene.exons)
+    return text + "".join(row(gene, "exon", *exon, f"Parent={gene.name}") for exon in gene.exons)
 
 
 def _inside(gene):
@@ -507,74 +483,82 @@ def _inside(gene):
     return text + gff3(gene, parent=f"{gene.name}.p", with_gene=False)
 
 
-def _orphans(gene):
-    return "".join(row(gene, "exon", a, b, f"ID=e{a}") for a, b in gene.exons)
-
-
-def _intron_rows(gene):
+def _introns_in_utrs(gene):
     """Return a transcript whose introns in UTRs have rows, but whose UTRs have none (SGD)."""
-    start, end = gene.exons[0][0], gene.exons[-1][1]
+    start, end = _span(gene)
     text = row(gene, "mRNA", start, end, f"ID={gene.name}.1")
     text += row(gene, "CDS", end - 12, end, f"ID=c{start};Parent={gene.name}.1", phase="0")
     kind = "five_prime_UTR_intron"
     return text + "".join(row(gene, kind, a, b, f"Parent={gene.name}.1") for a, b in gene.introns)
 
 
+def _cds_without_strand(gene):
+    """CDS rows of GTF alone, without a strand: the stop codon is behind the last one."""
+    lines = gtf(gene, with_rows=False).splitlines(keepends=True)
+    return _without_strand("".join(line for line in lines if "\tCDS\t" in line))
+
+
+OF_CODING = (*SPLICE, *CODONS)
+NO_STRAND = "transcript without a strand"
+#: How the genes are written, signals, and the reason, if they are left out by the reader.
 EXCLUDED = {
-    "no strand": (lambda gene: _without_strand(gff3(gene)), "transcript without a strand"),
-    "no strand in GTF": (lambda gene: _without_strand(gtf(gene)), "transcript without a strand"),
-    "two strands": (_on_two_strands, "transcript of one row with exons on two strands"),
-    "of a gene": (_of_gene, "exons that belong to a gene"),
-    "inside": (_inside, "part of a longer transcript"),
-    "no parent": (_orphans, "exon or CDS that belongs to no transcript"),
-    "other source": (lambda gene: _other_source(gff3(gene)), ""),
-    "rows of introns": (_intron_rows, ""),
+    "CDS of several RNAs": (lambda g: _cds_of_gene(g, "", f";{TRANS}"), OF_CODING, SEVERAL_RNAS),
+    "gene of several RNAs": (
+        lambda g: _cds_of_gene(g, f";{TRANS};part=1"),
+        OF_CODING,
+        SEVERAL_RNAS,
+    ),
+    "gene in parts": (lambda g: _cds_of_gene(g, ";part=1/2"), OF_CODING, "transcript in parts"),
+    "mRNA of several RNAs": (lambda g: gff3(g, more=f";{TRANS}"), OF_CODING, SEVERAL_RNAS),
+    "flag": (lambda g: gff3(g, more=";trans_splicing=true"), OF_CODING, SEVERAL_RNAS),
+    "GTF": (
+        lambda g: gtf(g, more=' exception "trans-splicing"; part "1/2";'),
+        OF_CODING,
+        SEVERAL_RNAS,
+    ),
+    "no strand": (lambda g: _without_strand(gff3(g)), ALL, NO_STRAND),
+    "no strand in GTF": (lambda g: _without_strand(gtf(g)), ALL, NO_STRAND),
+    "no strand of CDS alone": (_cds_without_strand, ["stop"], NO_STRAND),
+    "two strands": (_on_two_strands, SPLICE, "transcript of one row with exons on two strands"),
+    "of a gene": (_of_gene, SPLICE, "exons that belong to a gene"),
+    "inside": (_inside, SPLICE, "part of a longer transcript"),
+    "no parent": (
+        lambda g: "".join(row(g, "exon", a, b, f"ID=e{a}") for a, b in g.exons),
+        SPLICE,
+        "exon or CDS that belongs to no transcript",
+    ),
+    "other source": (lambda g: gff3(g).replace("\tt\t", "\tother\t"), ALL, None),
+    "rows of introns": (_introns_in_utrs, SPLICE, None),
+    "codons of pseudogenes": (lambda g: gff3(g, more=";pseudo=true"), CODONS, None),
+    "codons of biotypes": (
+        lambda g: gff3(g, more=";gene_biotype=transcribed_pseudogene"),
+        CODONS,
+        None,
+    ),
 }
 
 
-@pytest.mark.parametrize("signal", SPLICE)
 @pytest.mark.parametrize("case", EXCLUDED)
-def test_what_is_left_out_is_never_a_decoy(tmp_path, case, signal):
-    write, reason = EXCLUDED[case]
-    chosen = {gene.name for gene in GENES[::3]}
-    text = "".join(write(gene) if gene.name in chosen else gff3(gene) for gene in GENES)
-    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
+def test_what_is_left_out_is_never_a_decoy(tmp_path, case):
+    write, signals, reason = EXCLUDED[case]
     more = 'sources = ["t"]' if case == "other source" else ""
-    check_dataset(tmp_path, text, signal, expected=expected, more=more)
-    excluded = (tmp_path / "out" / "excluded.tsv").read_text()
-    assert reason in excluded
+    text = _every_third(write, gtf if "GTF" in case else gff3)
+    check(tmp_path, text, signals, true=OTHERS, more=more)
+    if reason:
+        reasons = {left.reason for left in read_annotation(tmp_path / "a.gff3").exclusions}
+        assert any(one.startswith(reason) for one in reasons)
 
 
-@pytest.mark.parametrize("signal", [*ENDS, *CODONS])
-@pytest.mark.parametrize("case", ["no strand", "no strand in GTF", "other source"])
-def test_ends_of_transcripts_left_out_are_no_decoys_either(tmp_path, case, signal):
-    write, _ = EXCLUDED[case]
-    chosen = {gene.name for gene in GENES[::3]}
-    text = "".join(write(gene) if gene.name in chosen else gff3(gene) for gene in GENES)
-    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
-    more = 'sources = ["t"]' if case == "other source" else ""
-    check(tmp_path, text, signal, expected=expected, more=more)
+def test_datasets_have_no_decoy_at_what_is_left_out(tmp_path):
+    text = _every_third(lambda gene: _without_strand(gff3(gene)))
+    check_dataset(tmp_path, text, "donor", true=OTHERS)
+    excluded = rows_of(tmp_path / "out" / "excluded.tsv")
+    assert sum(NO_STRAND in fields[6] for fields in excluded) == len(GENES) - len(OTHERS)
 
 
-def test_the_stop_codon_behind_the_rows_of_what_is_left_out_is_no_decoy(tmp_path):
-    """CDS rows of GTF alone, without a strand: the stop codon is behind the last one."""
-    text, lost = "", []
-    for i, gene in enumerate(GENES):
-        if i % 3:
-            text += gff3(gene)
-            continue
-        lines = gtf(gene, with_rows=False).splitlines(keepends=True)
-        text += _without_strand("".join(one for one in lines if "\tCDS\t" in one))
-        lost.append(gene)
-    expected = sites([gene for gene in GENES if gene not in lost], "stop")
-    check(tmp_path, text, "stop", expected=expected)
-
-
-@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
-def test_bed12_without_a_strand_is_left_out_and_no_decoy(tmp_path, signal):
-    text = "".join(bed12(gene, strand="." if i % 3 == 0 else None) for i, gene in enumerate(GENES))
-    expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
-    check(tmp_path, text, signal, expected=expected, name="a.bed")
+def test_bed12_without_a_strand_is_left_out_and_no_decoy(tmp_path):
+    text = _every_third(lambda gene: bed12(gene, strand="."), bed12)
+    check(tmp_path, text, (*SPLICE, *ENDS), true=OTHERS, name="a.bed")
 
 
 @pytest.mark.parametrize("signal", ALL)
@@ -582,7 +566,7 @@ def test_sites_beyond_the_end_of_a_circular_contig_are_no_decoys(tmp_path, signa
     """GFF3 of NCBI counts on from the origin for genes over it, in organelles and bacteria."""
     length = len(CONTIGS["ctg1"])
     over = GENES[3]
-    origin = (over.exons[0][0] + over.exons[-1][1]) // 2
+    origin = sum(_span(over)) // 2
     contigs = CONTIGS | {"ctg1": CONTIGS["ctg1"][origin:] + CONTIGS["ctg1"][:origin]}
 
     def turned(gene):
@@ -593,11 +577,15 @@ def test_sites_beyond_the_end_of_a_circular_contig_are_no_decoys(tmp_path, signa
 
     genes = [*map(turned, GENES)]
     every = {(n, start % len(contigs[n]), strand) for n, start, strand in sites(genes, signal)}
-    inside = {own for own in sites(genes, signal) if own[1] < len(contigs[own[0]])}
-    true, known = find(tmp_path, "".join(map(gff3, genes)), signal, contigs=contigs)
+    inside = {site for site in sites(genes, signal) if site[1] < len(contigs[site[0]])}
+    text = "".join(map(gff3, genes))
+    ((_, true, known),) = find(tmp_path, text, [signal], contigs=contigs)
     assert true <= inside
     assert len(inside - true) <= 2  # of which the window is over an end
     assert every <= known
+
+
+# ---- types of transcripts
 
 
 def _typed(gene, *, gene_kind="gene", of_gene="", kind="transcript", more="", exon="exon"):
@@ -698,106 +686,49 @@ def _of_dialects(gff3_cases, gtf_cases):
 
 def _mixed(write, options):
     """Return rows of genes, of which every third is written by a function of this file."""
-    return "".join(
-        write(gene, **options) if i % 3 == 0 else (gtf(gene) if write is _typed_gtf else gff3(gene))
-        for i, gene in enumerate(GENES)
-    )
+    other = gtf if write is _typed_gtf else gff3
+    return _every_third(lambda gene: write(gene, **options), other)
 
 
-@pytest.mark.parametrize("signal", ENDS)
-@pytest.mark.parametrize(("write", "options"), _of_dialects(PSEUDOGENES, PSEUDOGENES_OF_GTF))
-def test_ends_of_pseudogenes_are_no_sites(tmp_path, write, options, signal):
-    others = [gene for i, gene in enumerate(GENES) if i % 3]
-    check(tmp_path, _mixed(write, options), signal, expected=sites(others, signal))
+@pytest.mark.parametrize(
+    ("write", "options"),
+    [*_of_dialects(PSEUDOGENES, PSEUDOGENES_OF_GTF), *_of_dialects(SMALL, SMALL_OF_GTF)],
+)
+def test_pseudogenes_and_small_rnas_have_introns_and_no_ends(tmp_path, write, options):
+    text = _mixed(write, options)
+    check(tmp_path, text, ENDS, true=OTHERS)
+    check(tmp_path, text, SPLICE)
 
 
-@pytest.mark.parametrize("signal", ENDS)
-@pytest.mark.parametrize(("write", "options"), _of_dialects(SMALL, SMALL_OF_GTF))
-def test_ends_of_small_rnas_are_no_sites(tmp_path, write, options, signal):
-    others = [gene for i, gene in enumerate(GENES) if i % 3]
-    check(tmp_path, _mixed(write, options), signal, expected=sites(others, signal))
+@pytest.mark.parametrize(("write", "options"), _of_dialects(TRANSCRIPTS, TRANSCRIPTS_OF_GTF))
+def test_ends_of_other_transcripts_are_sites(tmp_path, write, options):
+    check(tmp_path, _mixed(write, options), ENDS)
 
 
 @pytest.mark.parametrize("source", ["snoRNA", "Mt_tRNA", "processed_pseudogene", "tRNAscan-SE"])
 def test_the_second_column_of_old_files_of_ensembl_is_the_type(tmp_path, source):
-    text = _mixed(_typed_gtf, {"kind": ""})
-    lines = [line for line in text.splitlines(keepends=True) if "\tgene\t" not in line]
-    changed = {f"{gene.name}.1" for gene in GENES[::3]}
-    text = "".join(
-        line.replace("\tt\t", f"\t{source}\t", 1)
-        if any(f'"{name}"' in line for name in changed)
-        else line
-        for line in lines
-    )
-    is_type = source != "tRNAscan-SE"
-    expected = sites([gene for i, gene in enumerate(GENES) if i % 3 or not is_type], "tss")
-    check(tmp_path, text, "tss", expected=expected)
+    def without_gene(text):
+        return "".join(line for line in text.splitlines(True) if "\tgene\t" not in line)
+
+    def write(gene):
+        return without_gene(_typed_gtf(gene, kind="")).replace("\tt\t", f"\t{source}\t")
+
+    text = _every_third(write, lambda gene: without_gene(gtf(gene)))
+    check(tmp_path, text, ["tss"], true=GENES if source == "tRNAscan-SE" else OTHERS)
 
 
 @pytest.mark.parametrize("signal", ENDS)
 def test_ends_of_these_are_no_decoys_and_counted(tmp_path, caplog, signal):
     text = _mixed(_typed_gtf, SMALL_OF_GTF["FlyBase"]).replace("\ttRNA\t", "\tpseudogene\t", 2)
-    expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
-    check_dataset(tmp_path, text, signal, expected=expected)
+    check_dataset(tmp_path, text, signal, true=OTHERS)
     told = f"6 {signal} sites are left out: end of a pseudogene (2); end of a small RNA ("
     assert told in caplog.text
 
 
 @pytest.mark.parametrize("signal", ENDS)
-@pytest.mark.parametrize(("write", "options"), _of_dialects(TRANSCRIPTS, TRANSCRIPTS_OF_GTF))
-def test_ends_of_other_transcripts_are_sites(tmp_path, write, options, signal):
-    check(tmp_path, _mixed(write, options), signal)
-
-
-@pytest.mark.parametrize("signal", CODONS)
-@pytest.mark.parametrize("more", [";pseudo=true", ";gene_biotype=transcribed_pseudogene"])
-def test_codons_of_pseudogenes_are_no_sites_and_no_decoys(tmp_path, caplog, signal, more):
-    """NCBI writes coding sequences of pseudogenes whose frame is broken."""
-    text = "".join(gff3(gene, more=more * (i % 3 == 0)) for i, gene in enumerate(GENES))
-    expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
-    check_dataset(tmp_path, text, signal, expected=expected)
-    assert f"6 {signal} sites are left out: end of a pseudogene (6)" in caplog.text
-
-
-@pytest.mark.parametrize("signal", SPLICE)
-def test_introns_of_pseudogenes_and_small_rnas_are_read(tmp_path, signal):
-    text = _mixed(_typed, PSEUDOGENES["TAIR"])
-    check(tmp_path, text, signal)
-
-
-def _intron_rows(gene, *, with_rows=True, name=None):
-    """Return rows of introns, which name their transcript, and of that (GenomeTools)."""
-    name = name or f"{gene.name}.1"
-    text = row(gene, "mRNA", *_span(gene), f"ID={name}") if with_rows else ""
-    return text + "".join(row(gene, "intron", a, b, f"Parent={name}") for a, b in gene.introns)
-
-
-@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
-@pytest.mark.parametrize("with_rows", [True, False])
-def test_rows_of_introns_alone_are_introns(tmp_path, signal, with_rows):
-    text = "".join(_intron_rows(gene, with_rows=with_rows) for gene in GENES)
-    if signal in ENDS and not with_rows:
-        assert find(tmp_path, text, signal)[0] == set()
-    else:
-        check(tmp_path, text, signal)
-
-
-@pytest.mark.parametrize("signal", SPLICE)
-def test_rows_of_introns_of_one_parent_may_overlap(tmp_path, signal):
-    gene = max(GENES, key=lambda gene: len(gene.introns))
-    (first, *_), (*_, last) = gene.introns[0], gene.introns[-1]
-    skipped = replace(gene, exons=((gene.exons[0][0], first), (last, gene.exons[-1][1])))
-    text = _intron_rows(gene) + _intron_rows(skipped, with_rows=False)
-    assert _intron_rows(skipped).count("intron") == 1
-    check(tmp_path, text, signal, expected=sites([gene], signal), genes=[gene])
-
-
-@pytest.mark.parametrize("signal", ENDS)
 def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
     """As of yeast, whose other transcripts may be transposons, of which only ORFs are annotated."""
-    text = ""
-    for i, gene in enumerate(GENES):
-        text += gff3(replace(gene, exons=gene.cds)) if i % 3 else _typed(gene)
+    text = _every_third(_typed, lambda gene: gff3(replace(gene, exons=gene.cds)))
     true, _, _ = build(tmp_path, text, signal)
     assert true == sites(GENES[::3], signal)
     told = f"6 of 6 {signal} sites are those of transcripts without a coding sequence, and 10 codi"
@@ -805,13 +736,6 @@ def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
     text = text.replace("\ttranscript\t", "\ttRNA\t")
     with pytest.raises(SeqmtlError, match=r"\(tRNA, rRNA and the like\) \(6\); .* \(10\); give an"):
         build(tmp_path, text, signal)
-
-
-def test_a_warning_tells_if_more_than_one_percent_are_lost(tmp_path, caplog):
-    text = _without_strand(gff3(GENES[0])) + "".join(map(gff3, GENES[1:]))
-    build(tmp_path, text, "donor")
-    told = f"1 of {len(GENES)} transcripts are left out: transcript without a strand (1); such as"
-    assert told in caplog.text
 
 
 def test_evaluation_counts_no_site_that_is_left_out(tmp_path, seqmtl):
@@ -834,8 +758,7 @@ def _incomplete(gene, case, signal):
     """Return rows of a gene of which one end is incomplete, as the case has it."""
     is_left = (signal in ("tss", "start")) == (gene.strand == "+")
     is_cds = signal in CODONS
-    start, end = gene.cds[0] if is_cds else _span(gene)
-    start, end = (gene.cds[0][0], gene.cds[-1][1]) if is_cds else (start, end)
+    start, end = (gene.cds[0][0], gene.cds[-1][1]) if is_cds else _span(gene)
     tag = ("cds" if is_cds else "mRNA") + ("_start_NF" if signal in ("tss", "start") else "_end_NF")
     if case == "GENCODE GTF":
         return gtf(gene, more=f' tag "basic"; tag "{tag}";', codons=True)
@@ -857,30 +780,12 @@ def _incomplete(gene, case, signal):
 @pytest.mark.parametrize("signal", [*ENDS, *CODONS])
 @pytest.mark.parametrize("case", ["GENCODE GTF", "GENCODE GFF3", "NCBI", "both ends", "Prodigal"])
 def test_incomplete_ends_are_no_sites_and_no_decoys(tmp_path, case, signal):
-    chosen = {gene.name for gene in GENES[::3]}
     write = gtf if case == "GENCODE GTF" else gff3
-    text = "".join(
-        _incomplete(gene, case, signal) if gene.name in chosen else write(gene) for gene in GENES
-    )
-    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
-    check(tmp_path, text, signal, expected=expected)
+    text = _every_third(lambda gene: _incomplete(gene, case, signal), write)
+    check(tmp_path, text, [signal], true=OTHERS)
     other = {"tss": "polya", "polya": "tss", "start": "stop", "stop": "start"}[signal]
-    if case != "both ends":  # the other end of the same transcripts is whole
-        check(tmp_path, text, other)
-    check(tmp_path, text, "donor")
-
-
-MIXED = {
-    "GFF3 first": lambda i: gff3 if i < len(GENES) // 2 else gtf,
-    "GTF first": lambda i: gtf if i < len(GENES) // 2 else gff3,
-    "in turn": lambda i: (gff3, gtf)[i % 2],
-}
-
-
-@pytest.mark.parametrize("signal", ALL)
-@pytest.mark.parametrize("case", MIXED)
-def test_gff3_and_gtf_in_one_file_are_told_by_row(tmp_path, case, signal):
-    check(tmp_path, "".join(MIXED[case](i)(gene) for i, gene in enumerate(GENES)), signal)
+    whole = ["donor"] if case == "both ends" else ["donor", other]
+    check(tmp_path, text, whole)
 
 
 CODING, NON_CODING = GENES[1::2], GENES[::2]
@@ -915,29 +820,27 @@ BED = {
 }
 
 
-@pytest.mark.parametrize("signal", ALL)
 @pytest.mark.parametrize("case", BED)
-def test_a_thick_part_that_is_the_whole_row_is_coding_only_if_it_reads_so(tmp_path, case, signal):
-    expected = sites(CODING, signal) if signal in CODONS else None
-    text, genes = _bed_of_all(**BED[case]), CODING if expected else GENES
-    check(tmp_path, text, signal, expected=expected, genes=genes, name="a.bed")
+def test_a_thick_part_that_is_the_whole_row_is_coding_only_if_it_reads_so(tmp_path, case):
+    text = _bed_of_all(**BED[case])
+    check(tmp_path, text, (*SPLICE, *ENDS), name="a.bed")
+    check(tmp_path, text, CODONS, genes=CODING, name="a.bed")
 
 
-@pytest.mark.parametrize("signal", [*ENDS, *CODONS])
-def test_a_whole_row_that_is_a_reading_frame_is_coding(tmp_path, signal):
+def test_a_whole_row_that_is_a_reading_frame_is_coding(tmp_path):
     """Its ends are those of the coding sequence, not of transcription."""
     text = "".join(map(bed12, CODING))
     for gene in NON_CODING:
         text += bed12(replace(gene, exons=gene.cds), thick=(gene.cds[0][0], gene.cds[-1][1]))
-    expected = sites(CODING, signal) if signal in ENDS else sites(GENES, signal)
-    check(tmp_path, text, signal, expected=expected, genes=[], name="a.bed")
+    check(tmp_path, text, ENDS, genes=CODING, name="a.bed")
+    check(tmp_path, text, CODONS, name="a.bed")
 
 
 def test_dots_for_the_thick_part_are_no_coding_sequence(tmp_path):
     text = "".join(bed12(gene, thick=(".", ".")) for gene in GENES)
-    check(tmp_path, text, "tss", name="a.bed")
+    check(tmp_path, text, ["tss"], name="a.bed")
     with pytest.raises(InputFormatError, match="must have coding sequences for start sites"):
-        build(tmp_path, text, "start", name="a.bed")
+        check(tmp_path, text, ["start"], name="a.bed")
 
 
 def _hints(attributes="mult=5;pri=4;src=E", score="."):
@@ -982,13 +885,11 @@ JUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("signal", SPLICE)
 @pytest.mark.parametrize("case", JUNCTIONS)
-def test_reads_of_junctions_are_counted_as_programs_write_them(tmp_path, case, signal):
+def test_reads_of_junctions_are_counted_as_programs_write_them(tmp_path, case):
     text, n_reads = JUNCTIONS[case]
-    options = {"name": "j.gff", "key": "junctions"}
-    more = "[junctions]\nmin_share = 0\nmin_reads = {}\n"
-    check(tmp_path, text, signal, more=more.format(n_reads), **options)
+    more = f"[junctions]\nmin_share = 0\nmin_reads = {n_reads}\n"
+    check(tmp_path, text, SPLICE, more=more, name="j.gff", key="junctions")
 
 
 @pytest.mark.parametrize("signal", SPLICE)
@@ -1005,30 +906,11 @@ def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
     text = "".join(
         f"{g.contig}\t{a + 1}\t{b}\t0\t0\t0\t9\t0\t30\n" for g in GENES for a, b in g.introns
     )
-    expected = sites([gene for gene in GENES if gene not in odd], signal)
+    true = [gene for gene in GENES if gene not in odd]
     options = {"name": "SJ.out.tab", "key": "junctions", "contigs": contigs}
-    check(tmp_path, text, signal, expected=expected, **options)
-
-
-def test_fractions_are_no_numbers_of_reads(tmp_path):
-    for text in (
-        _leafcutter(1).replace("\t.\t", "\t.\t0."),
-        "".join(bed12(g, score="0.53") for g in GENES if len(g.exons) == 2),
-    ):
-        with pytest.raises(InputFormatError, match=r":1: scores of junctions must be numbers of r"):
-            build(tmp_path, text, "donor", name="j.bed", key="junctions")
-
-
-def test_a_site_of_bed_with_a_score_of_0_is_no_true_site(tmp_path):
-    true = sites(GENES, "donor")
-    other = [(n, i, "+") for n, s in CONTIGS.items() for i in range(40, len(s) - 40, 97)]
-    other = [own for own in other if CONTIGS[own[0]][own[1] : own[1] + 2] == "GT"]
-    rows = [(*own, 1000) for own in true] + [(*own, 0) for own in other if own not in true]
-    text = "".join(f"{n}\t{i}\t{i + 2}\tx\t{score}\t{strand}\n" for n, i, strand, score in rows)
-    assert len(rows) > len(true)
-    check_dataset(tmp_path, text, "donor", name="s.bed", key="sites")
+    check(tmp_path, text, [signal], true=true, **options)
 
 
 def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):
     with pytest.raises(InputFormatError, match=r":1: .* hints of introns .*; name it junctions"):
-        find(tmp_path, _hints(), "donor")
+        check(tmp_path, _hints(), ["donor"])

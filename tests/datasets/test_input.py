@@ -28,6 +28,7 @@ def dataset(folder):
 
 
 WORDS = "[sites]\nconsensus = "
+OF_JUNCTIONS = config_text().replace("annotation", "junctions")
 #: Changes of a configuration that are refused, by the message.
 BAD_CONFIGS = {
     "windw is not a key of this table .* did you mean 'window'": config_text("windw = 9"),
@@ -87,6 +88,10 @@ BAD_CONFIGS = {
     "x.sources must be left out with sites, .* got": (
         config_text().replace("annotation", "sites") + "sources = ['a']"
     ),
+    "x.sources must be left out with junctions": OF_JUNCTIONS + "sources = ['a']",
+    "junctions.min_share must be a number": OF_JUNCTIONS + "[junctions]\nmin_share = 2",
+    "junctions.min_reads must be an integer": OF_JUNCTIONS + "[junctions]\nmin_reads = 0",
+    "organisms.x.junctions must be left out for tss": OF_JUNCTIONS.replace("donor", "tss"),
     "got 'worm', '6239' for the same organism; write": (
         config_text(organisms=("x", "y")).replace("s.x", "s.worm").replace("s.y", "s.6239")
     ),

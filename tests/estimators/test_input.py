@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
@@ -14,6 +15,7 @@ from seqmtl import (
     MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
     MultiTaskOneClassSVM,
+    MultiTaskRegressorCV,
     MultiTaskSVC,
     MultiTaskSVR,
     ParetoMKLClassifier,
@@ -186,10 +188,11 @@ def test_an_intercept_is_fitted_or_not(kind, value):
         kind(fit_intercept=value).fit(X, Y, tasks=TASKS)
 
 
+@pytest.mark.parametrize("kind", [MultiTaskClassifierCV, MultiTaskRegressorCV])
 @pytest.mark.parametrize("costs", [None, 1.0, "x", [], [0.0], ["a"], [np.nan]])
-def test_costs_are_a_list_of_positive_numbers(costs):
+def test_costs_are_a_list_of_positive_numbers(kind, costs):
     with pytest.raises(ValueError, match="costs must"):
-        MultiTaskClassifierCV(costs=costs).fit(X, Y, tasks=TASKS)
+        kind(costs=costs).fit(X, Y, tasks=TASKS)
 
 
 def test_targets_are_numbers():
@@ -200,9 +203,12 @@ def test_targets_are_numbers():
 @every
 def test_numbers_whose_squares_are_infinite_are_refused(kind):
     model, huge = fit(kind(), X, Y, TASKS), X * 1e200
-    for call in (lambda: fit(kind(), huge, Y, TASKS), lambda: model.predict(-huge, tasks=TASKS)):
-        with pytest.raises(ValueError, match=r"numbers of at most 1e\+20, got .*; scale"):
-            call()
+    message = r"X must hold numbers of at most 1e\+20, got .*, which is too large; scale them"
+    for data in (huge, csr_matrix(huge)) if kind in ON_FEATURES else (huge,):
+        with pytest.raises(ValueError, match=message):
+            fit(kind(), data, Y, TASKS)
+        with pytest.raises(ValueError, match=message):
+            model.predict(-data, tasks=TASKS)
 
 
 @pytest.mark.parametrize("kind", WEIGHTED)

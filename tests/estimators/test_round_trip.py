@@ -38,14 +38,6 @@ def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seq
     np.testing.assert_allclose(model.decision_function(test), svc.decision_function(test))
 
 
-def test_fasta_is_read_as_windows(write):
-    fasta = write(">a organism=bee label=1\nACGTACGT\n>b organism=cat label=-1\nTTTTACGT\n", "x.fa")
-    windows = read_windows(fasta)
-    assert windows.sequences() == ["ACGTACGT", "TTTTACGT"]
-    assert list(windows.tasks) == ["bee", "cat"]
-    assert list(windows.labels) == [1, -1]
-
-
 def test_wrong_calls_say_which_is_right(tmp_path):
     strings = ["ACGT", "ACGA"]
     with pytest.raises(ValueError, match=r"strings.* use Windows\.from_strings\("):

@@ -204,6 +204,7 @@ def test_sources_restrict_the_second_column(write):
 
 
 GENE = row(kind="gene", attributes="ID=g1")
+GTF1 = 'gene_id "G"; transcript_id "t1";'
 A, B = (row(n, 300, kind="CDS", attributes=f"ID={n};Parent=t1", phase="0") for n in (151, 181))
 ONE = ((100, 200),)
 UNKNOWN = 'transcript_id "unknown_transcript_1"'
@@ -304,9 +305,6 @@ def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text,
     (left_out,) = annotation.exclusions
     assert reason in left_out.reason
     assert (left_out.line, left_out.start) == (1, 100)
-
-
-GTF1 = 'gene_id "G"; transcript_id "t1";'
 
 
 @pytest.mark.parametrize(
@@ -436,6 +434,8 @@ def test_what_is_unsure_is_listed(write):
         (row() + row(200, 101), 2, "start must not be after end, got 200-101"),
         (row() + row("1.5"), 2, "must each be a whole number of up to 18 digits, got '1.5'"),
         (row() + row(-5), 2, "must each be a whole number of up to 18 digits, got '-5'"),
+        (row(101, "9" * 5000), 1, "must each be .* of up to 18 digits, got '9{60}'; correct it"),
+        (row(1, "9" * 19, attributes=GTF1), 1, "must each be .* of up to 18 digits, got '9{19}'"),
         (row() + row(strand="plus"), 2, r"strand must be \+, -, . or \?, got 'plus'"),
         (row() + "chr1\tx\texon\n", 2, "nine tab-separated fields, got 3"),
         (row(attributes="t1"), 1, "ninth field must have attributes .*, got 't1'"),

@@ -47,7 +47,6 @@ SEVERAL = "y must have two classes where there are tasks, got 3|Only binary clas
     [
         ({"X": NAN}, "Input X contains NaN"),
         ({"X": INFINITE}, "Input X contains infinity"),
-        ({"X": X * 1e200}, r"X must hold numbers of at most 1e\+20, got .*; scale them"),
         ({"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
         ({"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
         ({"y": np.where(NAMES == "b", 1.0, Y)}, "but task 'b' has 14 positive and 0 negative"),
@@ -70,7 +69,6 @@ def test_what_cannot_be_predicted(kind):
     for new, tasks, error, message in (
         (NAN, NAMES, ValueError, "Input X contains NaN"),
         (INFINITE, NAMES, ValueError, "Input X contains infinity"),
-        (-X * 1e200, NAMES, ValueError, r"X must hold numbers of at most 1e\+20, got"),
         (X, ["a", "b", "c"], ValueError, r"tasks must have one entry per example \(42\), got 3"),
         (X, "z", UnknownTaskError, "task 'z' is not in the model"),
         (X, None, UnknownTaskError, "tasks must be given: the model has several, a, b"),
@@ -128,7 +126,7 @@ def test_costs_and_tolerances_are_finite_numbers(kind, data):
                 kind(**{name: value}).fit(data.X, data.y, data.names)
 
 
-WEIGHT, GAMMA = "class_weight must hold finite numbers above 0", "gamma must be a finite number ab"
+GAMMA = "gamma must be a finite number above 0"
 OTHERS = TaskKernel(["x", "b"], np.eye(2))
 
 
@@ -150,7 +148,6 @@ OTHERS = TaskKernel(["x", "b"], np.eye(2))
         (ALL[-1:], "task_kernel", [OTHERS], "tasks 'a', 'c' are not in"),
         (ALL[-2:-1], "task_kernel", [[]], "task_kernel must hold at least one"),
         (ALL[-2:], "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping"),
-        (ALL[-2:], "class_weight", [{1: 0.0}, {-1: -1.0}, {1: np.inf}, {1: np.nan}], WEIGHT),
     ],
 )
 def test_settings_out_of_range(kinds, name, values, message, data):

@@ -146,18 +146,6 @@ def test_an_index_for_which_the_disk_is_full_is_an_error(
     assert name == f"x.{suffix}"
 
 
-def test_a_device_that_is_full(folder, capsys):
-    run_scan(folder, "/dev/full", code=1)
-    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
-
-
-def test_a_broken_genome_leaves_nothing(folder, tmp_path, capsys):
-    (tmp_path / "genome.fa").write_text((folder / "genome.fa").read_text() + ">c1\nACGT\n")
-    run_scan(folder, tmp_path / "x.bed", genome=tmp_path / "genome.fa", code=1)
-    assert "must be unique in the file, but it is repeated" in capsys.readouterr().err
-    assert contents(tmp_path).keys() == {"genome.fa"}
-
-
 def test_an_index_of_an_earlier_output_goes_with_it(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(scan, "index_packed", lambda *_: None)
     (tmp_path / "x.bed.gz.tbi").write_text("old")

@@ -308,21 +308,6 @@ class TestFiles:
         assert "1 of 4 contigs not scanned (shorter than a window of 12 bases)" in caplog.text
         assert "tiny" in caplog.text
 
-    def test_no_contigs_leave_a_header(self):
-        every, rows, summary = scan(pieces=[])
-        assert every
-        assert rows == []
-        assert summary.n_contigs == 0
-
-    def test_an_error_leaves_nothing(self, tmp_path):
-        def broken():
-            yield whole("ACGT" * 10)
-            raise OSError("lost the disk")
-
-        with pytest.raises(OSError, match="lost the disk"):
-            write_scan(tmp_path / "out.bed", broken(), SiteFinder(SCANNER))
-        assert list(tmp_path.iterdir()) == []
-
     @pytest.mark.parametrize("n_threads", [1, 3])
     def test_contigs_are_read_in_order_until_an_error(self, n_threads):
         def numbers():

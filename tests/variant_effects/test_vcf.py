@@ -376,33 +376,27 @@ class TestSeveralSignals:
         assert escape("a%b\u00e9") == "a%25b%C3%A9"
 
 
+TABS, HEAD = "separated by tabs as the header says", f"{HEADER}{COLUMNS}\n"
+SAMPLES = f"{HEADER}{COLUMNS}\tFORMAT\tone\ttwo\n"
 BAD = {
     "no columns": (HEADER + record(5, "A", "C"), "bad.vcf:6: the header of a VCF file must be"),
     "header only in ##": (HEADER, "must have a line that begins with #CHROM"),
     "empty": ("", "must have a line that begins with #CHROM"),
     "blanks": (HEADER + COLUMNS.replace("\t", " "), "separated by tabs, got '#CHROM POS"),
-    "few columns": (
-        HEADER + COLUMNS + "\n" + RECORDS[0] + "I\t5\t.\tA\n",
-        "bad.vcf:8: a record must have 8 columns separated by tabs as the header says, got 4",
-    ),
-    "many columns": (
-        HEADER + COLUMNS + "\n" + record(5, "A", "C", rest="\tGT"),
-        "bad.vcf:7: a record must have 8 columns separated by tabs as the header says, got 9",
-    ),
+    "few columns": (f"{HEAD}{RECORDS[0]}I\t5\t.\tA\n", f"bad.vcf:8: .* 8 columns {TABS}, got 4"),
+    "many columns": (HEAD + record(5, "A", "C", rest="\tGT"), f"vcf:7: .* 8 columns {TABS}, got 9"),
     "samples missing": (
-        HEADER + COLUMNS + "\tFORMAT\tone\ttwo\n" + record(5, "A", "C", rest="\tGT\t0/1"),
-        "bad.vcf:7: a record must have 11 columns separated by tabs as the header says, got 10",
+        SAMPLES + record(5, "A", "C", rest="\tGT\t0"),
+        f" 11 columns {TABS}, got 10",
     ),
-    "blank line": (HEADER + COLUMNS + "\n\n" + RECORDS[0], "bad.vcf:7: a record must have 8"),
-    "POS": (HEADER + COLUMNS + "\n" + record("x1", "A", "C"), "bad.vcf:7: POS must be a whole"),
-    "POS below 0": (HEADER + COLUMNS + "\n" + record(-1, "A", "C"), "POS must be a whole number"),
-    "no REF": (HEADER + COLUMNS + "\n" + record(5, "", "C"), "bad.vcf:7: REF and the entries"),
-    "no ALT": (HEADER + COLUMNS + "\n" + record(5, "A", "C,"), "entries of ALT must not be empty"),
+    "blank line": (f"{HEAD}\n{RECORDS[0]}", "bad.vcf:7: a record must have 8"),
+    "POS": (HEAD + record("x1", "A", "C"), "bad.vcf:7: POS must be a whole"),
+    "POS below 0": (HEAD + record(-1, "A", "C"), "POS must be a whole number"),
+    "long POS": (HEAD + record("9" * 5000, "A", "C"), "POS must be .*, got '9{60}'; correct the"),
+    "no REF": (HEAD + record(5, "", "C"), "bad.vcf:7: REF and the entries"),
+    "no ALT": (HEAD + record(5, "A", "C,"), "entries of ALT must not be empty"),
     "BCF": (bgzip(b"BCF\2\2\0\0\0\0##file") + BGZIP_END, "the file is BCF, .*: bcftools view -Oz"),
-    "truncated": (
-        gzip.compress((HEADER + COLUMNS + "\n" + RECORDS[0] * 999).encode())[:-20],
-        "the gzip data end early: the file is truncated",
-    ),
+    "truncated": (gzip.compress((HEAD + RECORDS[0] * 999).encode())[:-20], "file is truncated"),
 }
 
 
@@ -428,7 +422,6 @@ def test_a_bad_record_is_refused_before_effects_are_written(seqmtl, model_path, 
         (2, ["-o", "out.bcf"], "-o must end in .vcf or .vcf.gz"),
         (1, ["--tsv", "no/out.tsv"], "no folder no; create it first"),
         (2, ["-o", "-", "--json", "-"], "only one output can go to standard output"),
-        (2, ["--distance", "-3"], "--distance must be an integer of at least 0, got -3"),
         (2, ["--organism", "mouse"], "task 'mouse'"),
         (1, ["--chrom-map", "absent.tsv"], "absent.tsv"),
     ],
@@ -449,13 +442,6 @@ def test_relatives(run, vcf_path, tmp_path):
     assert len(records((out, told))) == len(RECORDS)
     line = "moth: no training data, scored from its relatives, of which fly counts most"
     assert told.count(line) == 1
-
-
-def test_the_input_is_never_the_output(run, vcf_path):
-    before = vcf_path.read_bytes()
-    _, told = run(vcf_path, output=vcf_path.name, code=1)
-    assert f"would overwrite the input {vcf_path}; choose another output" in told
-    assert vcf_path.read_bytes() == before
 
 
 def test_an_organism_must_be_named(model_path, vcf_path, genome_path, tmp_path, seqmtl):
