@@ -22,6 +22,7 @@ from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
 from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.regions import PathLike
+from seqmtl.splicing.start_codons import score_starts
 
 _CODON = 3  # bases
 
@@ -229,8 +230,8 @@ def find_edges(
 ) -> dict[str, Sites]:
     """Return edges of genes that start at begin..end-1 of a contig, by signal.
 
-    Those without a model are all codons of their kind, and have log-odds of 0. Columns of `like`
-    that they lack are 0.
+    Those without a model are all codons of their kind: start codons have the log-odds of the
+    letters around them, stop codons 0. Columns of `like` that they lack are 0.
     """
     begin = max(begin, piece.start)
     end = max(begin, min(end, piece.start + piece.codes.size))
@@ -261,7 +262,10 @@ def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
     for number, signal in enumerate(EDGES):
         strands = [rows[rows[:, 1] == 1 + 2 * number + k, 0] + begin for k in range(2)]
         starts, is_reverse = np.concatenate(strands), np.repeat([False, True], [*map(len, strands)])
-        codons[signal] = Sites(starts, is_reverse, {"log_odds": np.zeros(starts.size)})
+        log_odds = np.zeros(starts.size)
+        if signal == "start":
+            log_odds += score_starts(piece.codes, starts - piece.start, is_reverse)
+        codons[signal] = Sites(starts, is_reverse, {"log_odds": log_odds})
     return codons
 
 

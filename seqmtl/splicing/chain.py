@@ -13,7 +13,8 @@ the product
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.splicing.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``, but at edges of genes, in
-  frame, of ``exp(scale s + shift)``, with the log-odds of the edge or 0,
+  frame, of ``exp(scale s + shift)``, with the log-odds of the edge by its model, or by the letters
+  around start codons and a scale of 1,
 - over the exons, of ``1 + exp(exon_shift) h(length)``, where an exon is what lies between two
   introns, if all of it codes, or none, and h is the density of its length times the share of
   introns that an exon follows.
@@ -281,7 +282,8 @@ def run_chain(
     scales, shifts = np.full(len(SIGNALS), layer.scale), np.zeros(len(SIGNALS))
     for edge in layer.edges:
         number = SIGNALS.index(edge.signal)
-        scales[number], shifts[number] = edge.scale, edge.shift
+        scales[number] = edge.scale if edge.has_model else 1.0
+        shifts[number] = edge.shift
     log_weights = scales[signals] * with_letters(sites, layer) + shifts[signals]
     strands = sites.is_reverse.astype(np.int64)
     classes = np.zeros_like(strands)

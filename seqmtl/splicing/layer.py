@@ -42,8 +42,9 @@ class Edge(NamedTuple):
     signal : {"start", "stop"}
         Whether coding sequence begins or ends there.
     scale, shift : float
-        Of the log-odds of the model of the signal. Without one, all start or stop codons are alike,
-        and the scale is 0; with one, it is above.
+        Of the log-odds of the model of the signal. Without one, the scale is 0, and start codons
+        count by the letters around them (see :mod:`seqmtl.splicing.start_codons`) with a scale of
+        1, stop codons alike; with one, it is above.
     least : float
         Least log-odds that parses may take.
     """

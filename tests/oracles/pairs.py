@@ -9,6 +9,7 @@ from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import join_ends, run_chain
 from seqmtl.splicing.layer import EDGES, ENDS
+from seqmtl.splicing.start_codons import LOG_RATIOS, PLACES
 
 WORDS = {
     "donor": ["GT"],
@@ -24,14 +25,28 @@ def ends(starts, is_reverse, log_odds):
     return Sites(np.asarray(starts), np.asarray(is_reverse, bool), columns)
 
 
+def start_log_odds(letters, at):
+    """Return the sum of the log ratios of the letters around a start codon."""
+    places = {at + place: ratios for place, ratios in zip(PLACES, LOG_RATIOS, strict=True)}
+    return sum(
+        ratios["ACGT".index(letters[place])]
+        for place, ratios in places.items()
+        if 0 <= place < len(letters) and letters[place] != "N"
+    )
+
+
 def codons(codes, signal):
-    """Return the start or stop codons of both strands, all alike."""
+    """Return the start codons of both strands by their letters, or stop codons, all alike."""
     letters = ["".join("ACGTN"[code] for code in own) for own in (codes, reverse_complement(codes))]
     plus, minus = (
         [at for at in range(len(own) - 2) if own[at : at + 3] in WORDS[signal]] for own in letters
     )
     starts = np.array([*plus, *(len(codes) - 3 - at for at in minus)], dtype=np.int64)
-    return ends(starts, [False] * len(plus) + [True] * len(minus), np.zeros(starts.size))
+    log_odds = np.zeros(starts.size)
+    if signal == "start":
+        places = zip(letters, (plus, minus), strict=True)
+        log_odds += [start_log_odds(own, at) for own, of_strand in places for at in of_strand]
+    return ends(starts, [False] * len(plus) + [True] * len(minus), log_odds)
 
 
 def open_contigs(path):

@@ -73,7 +73,7 @@ def _with_edges(rng, sites):
     begins = np.isin(sites["kinds"], [1, 2])
     rows = np.lexsort([begins, sites["places"]])
     others = {name: sites[name] for name in ("places", "content")}  # these do not move
-    edges = tuple(Edge(signal, 0.6 + 0.1 * k, 1.0 - k / 2, -1e9) for k, signal in enumerate(EDGES))
+    edges = tuple(Edge(signal, 0.7 * k, 1.0 - k / 2, -1e9) for k, signal in enumerate(EDGES))
     return sites.take(rows).adding(**others), edges
 
 
@@ -91,7 +91,7 @@ def _case(sites, layer):
         known = length < layer.exons.size
         return float(layer.exons[length] * np.exp(layer.exon_shift)) if known else 0.0
 
-    scales = [layer.scale] * 2 + [edge.scale for edge in layer.edges]
+    scales = [layer.scale] * 2 + [edge.scale or 1.0 for edge in layer.edges]  # 0: no model
     shifts = [0.0] * 2 + [edge.shift for edge in layer.edges]
     return {
         "exon": exon,
