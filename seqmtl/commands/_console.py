@@ -17,24 +17,11 @@ from typing import TextIO
 from seqmtl._messages import is_record_logged
 from seqmtl._progress import REDRAW
 
-# control characters, which could steer a terminal, and those that reverse the direction of text
-_RANGES = (
-    (0, 9),
-    (11, 32),
-    (127, 160),
-    (0xAD, 0xAE),
-    (0x200B, 0x2010),
-    (0x2028, 0x202F),
-    (0x2060, 0x2070),
-    (0xFEFF, 0xFEFF + 1),
-)
-_UNSEEN = [code for limits in _RANGES for code in range(*limits)]
-_ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
-
 
 def printable(text: str) -> str:
-    """Escape the control characters of a text, except tabs and line ends."""
-    return text.translate(_ESCAPES)
+    """Escape what is not printable, such as control characters, except tabs and line ends."""
+    letters = (c if c.isprintable() or c in "\t\n" else ascii(c)[1:-1] for c in text)
+    return "".join(letters)
 
 
 def show(text: str) -> None:

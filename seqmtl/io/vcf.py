@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 from urllib.parse import quote
 
 from seqmtl.exceptions import InputFormatError
@@ -22,23 +22,8 @@ _BYTES = 1 << 23  # of text per batch
 _INFO_ID = re.compile(rb"##INFO=<ID=([^,>]+)")
 
 
-class VcfBatch(NamedTuple):
-    """Consecutive records.
-
-    Attributes
-    ----------
-    rows : list of list of bytes
-        Fields of each line as bytes: the eight fixed ones, and the rest of the line, if any, as
-        one more.
-    positions : list of int
-        POS, 1-based.
-    first_line : int
-        1-based line of the first record in the file; the others are on the next lines.
-    """
-
-    rows: list[list[bytes]]
-    positions: list[int]
-    first_line: int
+#: A record: the eight fixed fields, and the rest of the line, if any, as one more.
+Record = list[bytes]
 
 
 class VcfReader:
@@ -106,7 +91,7 @@ class VcfReader:
         names = dict.fromkeys(self._split(line, text)[0] for line, text in self._lines)
         return [readable(name) for name in names]
 
-    def batches(self, size: int) -> Iterator[VcfBatch]:
+    def batches(self, size: int) -> Iterator[list[Record]]:
         """Yield the records, at most `size` at a time, fewer if lines are long.
 
         Raises
@@ -115,22 +100,19 @@ class VcfReader:
             If the number of columns differs from the header, POS is not a number, or REF or an
             entry of ALT is empty.
         """
-        batch = VcfBatch([], [], 0)
+        batch: list[Record] = []
         n_bytes = 0
         for line, text in self._lines:
-            if not batch.rows:
-                batch = batch._replace(first_line=line)
-            batch.rows.append(self._split(line, text))
-            batch.positions.append(int(batch.rows[-1][POS]))
+            batch.append(self._split(line, text))
             n_bytes += len(text)
-            if len(batch.rows) == size or n_bytes >= _BYTES:
+            if len(batch) == size or n_bytes >= _BYTES:
                 yield batch
-                batch = VcfBatch([], [], 0)
+                batch = []
                 n_bytes = 0
-        if batch.rows:
+        if batch:
             yield batch
 
-    def _split(self, line: int, text: bytes) -> list[bytes]:
+    def _split(self, line: int, text: bytes) -> Record:
         row = text.split(b"\t", _N_FIXED)
         n = text.count(b"\t") + 1
         if n != self._n_columns:
@@ -150,7 +132,7 @@ class VcfReader:
         raise InputFormatError(message, path=self.source, line=line)
 
 
-def add_info(row: list[bytes], entry: bytes) -> bytes:
+def add_info(row: Record, entry: bytes) -> bytes:
     """Return a record's line with an additional INFO entry."""
     if entry:
         info = row[INFO].rstrip(b";")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from seqmtl._html import fill
@@ -13,7 +13,7 @@ from seqmtl._surroundings import has_matplotlib
 from seqmtl.files.write import write_lines
 from seqmtl.relations.trees import read_tree
 from seqmtl.reporting import folder_sections, signal_sections
-from seqmtl.reporting.contents import FolderContents, Signal
+from seqmtl.reporting.contents import FolderContents
 from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.signal_sections import Values
 from seqmtl.reporting.summary_text import name_contents, summarise
@@ -21,49 +21,31 @@ from seqmtl.reporting.summary_text import name_contents, summarise
 logger = logging.getLogger("seqmtl")
 
 
-class _Section(NamedTuple):
-    """A section: its heading, the signal that it is about if there are several, and its HTML."""
-
-    name: str
-    group: str
-    content: str
-    is_small: bool
-
-    @property
-    def anchor(self) -> str:
-        """Name of the section in addresses."""
-        return f"{self.name} {self.group}".strip().lower().replace(" ", "-")
-
-
-class _Kind(NamedTuple):
-    """A kind of section: its heading, its template, and whether two fit side by side."""
-
-    name: str
-    template: str
-    values: Callable[[Any], Values]
-    is_small: bool = False
-
+#: A kind of section: its heading, its template, and what fills that.
+_Kind = tuple[str, str, Callable[[Any], Values]]
 
 _FIRST = (
-    _Kind("Introns", "introns", folder_sections.introns),
-    _Kind("Paired donors and acceptors", "paired", folder_sections.paired),
-    _Kind("Example region", "region", folder_sections.regions),
+    ("Introns", "introns", folder_sections.introns),
+    ("Paired donors and acceptors", "paired", folder_sections.paired),
+    ("Example region", "region", folder_sections.regions),
 )
 _OF_A_SIGNAL = (
-    _Kind("Data", "data", signal_sections.data),
-    _Kind("Similarity", "similarity", signal_sections.similarity, True),
-    _Kind("Kernel weights", "kernel_weights", signal_sections.kernel_weights, True),
-    _Kind("Hyperparameters", "hyperparameters", signal_sections.hyperparameters, True),
-    _Kind("Accuracy", "accuracy", signal_sections.accuracy),
-    _Kind("Calibration", "calibration", signal_sections.calibration, True),
-    _Kind("Feature importance", "features", signal_sections.features),
-    _Kind("Models", "models", signal_sections.models),
+    ("Data", "data", signal_sections.data),
+    ("Similarity", "similarity", signal_sections.similarity),
+    ("Kernel weights", "kernel_weights", signal_sections.kernel_weights),
+    ("Hyperparameters", "hyperparameters", signal_sections.hyperparameters),
+    ("Accuracy", "accuracy", signal_sections.accuracy),
+    ("Calibration", "calibration", signal_sections.calibration),
+    ("Feature importance", "features", signal_sections.features),
+    ("Models", "models", signal_sections.models),
 )
 _LAST = (
-    _Kind("Comparison of methods", "comparison", folder_sections.comparisons),
-    _Kind("Genome scans", "scans", folder_sections.scans),
-    _Kind("Paired models", "paired_models", folder_sections.paired_models),
+    ("Comparison of methods", "comparison", folder_sections.comparisons),
+    ("Genome scans", "scans", folder_sections.scans),
+    ("Paired models", "paired_models", folder_sections.paired_models),
 )
+#: Sections of which two fit side by side.
+_SMALL = ("Similarity", "Kernel weights", "Hyperparameters", "Calibration")
 
 
 def write_folder_report(
@@ -122,32 +104,10 @@ def write_page(
     """Write the page of results, and log what is on it; see :func:`write_folder_report`."""
     if not has_matplotlib():
         contents.skipped.append("pictures, which need matplotlib; run: pip install matplotlib")
-    page_folder = os.path.dirname(os.path.abspath(path))
-
-    def address(file: str) -> str:
-        return quote(os.path.relpath(file, page_folder))
-
-    def short(file: str) -> str:
-        return os.path.relpath(file, contents.path)
-
-    def section(kind: _Kind, source: FolderContents | Signal, group: str = "") -> _Section:
-        values = kind.values(source)
-        html = values and fill(
-            f"report/{kind.template}.html", address=address, short=short, **values
-        )
-        return _Section(kind.name, group, html or "", kind.is_small)
-
-    sections = [section(kind, contents) for kind in _FIRST]
-    for signal in contents.signals.values():
-        group = signal.text if len(contents.signals) > 1 else ""
-        sections += [section(kind, signal, group) for kind in _OF_A_SIGNAL]
-    sections += [section(kind, contents) for kind in _LAST]
-    about = fill("report/about.html", **folder_sections.about(contents, command))
-    sections.append(_Section("About this page", "", about, False))
-    sections = [section for section in sections if section.content]
-    groups: dict[str, list[_Section]] = {}
-    for each in sections:
-        groups.setdefault(each.group, []).append(each)
+    sections = [*_sections(contents, os.path.dirname(os.path.abspath(path)), command)]
+    groups: dict[str, list[Values]] = {}
+    for section in sections:
+        groups.setdefault(section["group"], []).append(section)
     page = fill(
         "report.html",
         title=title or name_contents(contents),
@@ -163,3 +123,33 @@ def write_page(
     for line in contents.skipped:
         logger.info("not shown: %s", line)
     logger.info("%s: open it in a browser", path)
+
+
+def _sections(contents: FolderContents, folder: str, command: str) -> Iterator[Values]:
+    """Yield the sections that have values; addresses are relative to the folder of the page."""
+
+    def address(file: str) -> str:
+        return quote(os.path.relpath(file, folder))
+
+    def short(file: str) -> str:
+        return os.path.relpath(file, contents.path)
+
+    kinds: list[tuple[_Kind, Any, str]] = [(kind, contents, "") for kind in _FIRST]
+    for signal in contents.signals.values():
+        group = signal.text if len(contents.signals) > 1 else ""
+        kinds += [(kind, signal, group) for kind in _OF_A_SIGNAL]
+    kinds += [(kind, contents, "") for kind in _LAST]
+    for (name, template, values_of), source, group in kinds:
+        if values := values_of(source):
+            html = fill(f"report/{template}.html", address=address, short=short, **values)
+            yield _section(name, html, group)
+    yield _section(
+        "About this page", fill("report/about.html", **folder_sections.about(contents, command))
+    )
+
+
+def _section(name: str, html: str, group: str = "") -> Values:
+    """Return a section; `group` is the signal that it is about, if there are several."""
+    anchor = f"{name} {group}".strip().lower().replace(" ", "-")
+    section = {"name": name, "group": group, "anchor": anchor, "content": html}
+    return {**section, "is_small": name in _SMALL}

@@ -13,7 +13,7 @@ from seqmtl._progress import RecordProgress
 from seqmtl._threads import in_order
 from seqmtl.files.bgzip import open_packed, packer
 from seqmtl.files.streams import Output, PathLike, readable
-from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
+from seqmtl.io.vcf import ALT, CHROM, POS, REF, Record, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variant_effects.alleles import AlleleList, is_allele
 from seqmtl.variant_effects.annotated_exons import ExonScorer
@@ -116,7 +116,7 @@ class Annotator:
             self.texts = self.texts + self.texts_of_table
 
     def annotate(
-        self, batch: VcfBatch, output: Output, table: Output | None
+        self, batch: list[Record], output: Output, table: Output | None
     ) -> tuple[bytes, bytes, AnnotationSummary]:
         """Return what a batch adds to the outputs of :func:`annotate_vcf`: file, table, counts."""
         alleles, scorable = self._alleles(batch)
@@ -128,12 +128,13 @@ class Annotator:
         if self.exons is not None:
             of_exons = self.exons.score(scorable.alleles())
             effects_of_texts.append(of_exons.by_allele(len(scorable)))
-        summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
-        entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
-        reasons: list[list[str]] = [[] for _ in batch.rows]
+        summary = AnnotationSummary(n_records=len(batch), n_alleles=len(alleles))
+        entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch]
+        reasons: list[list[str]] = [[] for _ in batch]
         rows: list[str] = []
         for record, alt, i, reason in alleles:
-            row, position = batch.rows[record], batch.positions[record]
+            row = batch[record]
+            position = int(row[POS])
             if reason:
                 _note(summary, reason, row, position, alt)
                 reasons[record].append(reason)
@@ -149,9 +150,9 @@ class Annotator:
                     entries[record][k].append(text.entry(alt, effects, i, position))
                     if table is not None and text in self.texts_of_table:
                         rows.append(text.line(row, alt, effects, i, position))
-        summary.n_without_alleles = len(batch.rows) - len({record for record, *_ in alleles})
+        summary.n_without_alleles = len(batch) - len({record for record, *_ in alleles})
         lines = []
-        for row, of_signals, why in zip(batch.rows, entries, reasons, strict=True):
+        for row, of_signals, why in zip(batch, entries, reasons, strict=True):
             parts = (
                 text.info(of_signal, why)
                 for text, of_signal in zip(self.texts, of_signals, strict=True)
@@ -161,20 +162,21 @@ class Annotator:
         packed = packer(table)(lines_of_table) if table is not None else b""
         return packer(output)(b"".join(lines)), packed, summary
 
-    def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
+    def _alleles(self, batch: list[Record]) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
         rows = []
         scorable = AlleleList(self.genome)
-        for number, (row, position) in enumerate(zip(batch.rows, batch.positions, strict=True)):
+        for number, row in enumerate(batch):
+            start = int(row[POS]) - 1
             alts = [alt for alt in row[ALT].split(b",") if is_allele(alt)]
             if not alts:
                 continue
             contig = readable(row[CHROM])
             contig = self.chrom_map.get(contig, contig)
-            refused = scorable.refuse_record(contig, position - 1, row[REF])
+            refused = scorable.refuse_record(contig, start, row[REF])
             for alt in alts:
                 index = len(scorable)
-                reason = refused or scorable.add(contig, position - 1, row[REF], alt)
+                reason = refused or scorable.add(contig, start, row[REF], alt)
                 rows.append((number, alt, index, reason))
         return rows, scorable
 
@@ -236,13 +238,16 @@ def annotate_vcf(
     return summary
 
 
-def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Iterator[VcfBatch]:
+def _watch_order(
+    batches: Iterator[list[Record]], summary: AnnotationSummary
+) -> Iterator[list[Record]]:
     """Record whether the records are sorted as an index requires."""
     finished_contigs: set[bytes] = set()
     contig = b""
     last = 0
     for batch in batches:
-        for row, position in zip(batch.rows, batch.positions, strict=True):
+        for row in batch:
+            position = int(row[POS])
             if row[CHROM] != contig:
                 contig = row[CHROM]
                 last = 0
@@ -254,9 +259,7 @@ def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Ite
         yield batch
 
 
-def _note(
-    summary: AnnotationSummary, reason: str, row: list[bytes], position: int, alt: bytes
-) -> None:
+def _note(summary: AnnotationSummary, reason: str, row: Record, position: int, alt: bytes) -> None:
     """Count an allele that was not scored, and keep the first of its reason as an example."""
     summary.not_scored[reason] += 1
     if reason not in summary.examples:

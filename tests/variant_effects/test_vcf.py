@@ -456,11 +456,8 @@ def test_reader_keeps_what_stands_there(write):
     assert b"".join(line + b"\n" for line in reader.meta).decode() == HEADER
     assert reader.info_ids == {"AF"}
     batches = list(reader.batches(4))
-    assert [len(batch.rows) for batch in batches] == [4, 4, 4, 3]
-    assert [batch.first_line for batch in batches] == [7, 11, 15, 19]
-    assert b"".join(add_info(row, b"") for b in batches for row in b.rows).decode() == "".join(
-        RECORDS
-    )
+    assert [*map(len, batches)] == [4, 4, 4, 3]
+    assert b"".join(add_info(row, b"") for b in batches for row in b).decode() == "".join(RECORDS)
     assert VcfReader(path).contigs() == ["I", "II", "III"]
 
 
