@@ -157,6 +157,22 @@ class TestCost:
         space = SearchSpace.of_cost(TaskKernel.union(NAMES), (0.001, 10.0))
         assert _select(noisy, space).settings.C < 0.1
 
+    @pytest.mark.parametrize(
+        ("best", "expected"), [(10.0, 10 / 8**0.5), (3.0, 3 / 8**0.5), (1.0, 1)]
+    )
+    def test_it_is_lower_for_all_examples_than_for_a_sample(self, best, expected):
+        """Of 1,600 examples of 1,000 numbers, 400 are judged: (1/4)**(3/4) is 1 / root(8)."""
+        rng = np.random.default_rng(0)
+        examples = Examples(
+            rng.normal(size=(1600, 1000)), np.tile([1.0, -1.0], 800), np.zeros(1600, int), ("a",)
+        )
+        cached = {f"C {c:g}": np.full(400, 0.0 if c == best else -9.0) for c in (1.0, 3.0, 10.0)}
+        space, likelihoods = SearchSpace.of_sharing(("a",)), LikelihoodCache(cached)
+        chosen = _select(examples, space, likelihoods=likelihoods)
+        assert chosen.report["n"] == 400
+        assert chosen.settings.C == pytest.approx(expected)
+        assert chosen.report["tasks"]["a"]["C"] == chosen.settings.C
+
 
 def test_weights_by_hand():
     found = np.array([[-3.0, -1.0], [-2.0, -2.0]])
