@@ -265,7 +265,7 @@ def rows_of(
                 parts.append((name, some(rows, n_sites, MAX_DECOYS)))
     if "h_sapiens" not in without:
         train.append(("h_sapiens", rows_of_human(data, signal)))
-    return pooled(train), pooled(held_out), shares
+    return pooled(train, OFFSETS[signal]), pooled(held_out, OFFSETS[signal]), shares
 
 
 def human_introns(data: Path) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
@@ -353,14 +353,14 @@ def some(rows: Windows, n_sites: int, n_decoys: int) -> Windows:
     return rows[np.sort(np.concatenate(drawn))]
 
 
-def pooled(parts: list[tuple[str, Windows]]) -> Windows:
-    """Return the windows of all organisms."""
+def pooled(parts: list[tuple[str, Windows]], site: int | None) -> Windows:
+    """Return the windows of all organisms, with the site at a base."""
     names = sorted({name for name, _ in parts})
     ids = np.concatenate([np.full(len(rows), names.index(name)) for name, rows in parts])
     letters = np.concatenate([rows.matrix() for _, rows in parts])
     labels = np.concatenate([rows.labels for _, rows in parts])
-    starts = np.arange(len(letters)) * LENGTH
-    return Windows(letters.ravel(), starts, LENGTH, labels=labels, task_ids=ids, task_names=names)
+    starts, of_tasks = np.arange(len(letters)) * LENGTH, {"task_ids": ids, "task_names": names}
+    return Windows(letters.ravel(), starts, LENGTH, labels=labels, site=site, **of_tasks)
 
 
 def fit(windows: Windows) -> MultiTaskModel:
@@ -379,7 +379,7 @@ def left_out(
     """Return the accuracy on each organism of a small model without it, and without others."""
     entries = {}
     small = {name: some(train[train.tasks == name], *SMALL) for name in train.task_names}
-    train = pooled([*small.items()])
+    train = pooled([*small.items()], train.site)
     for fold in range(FOLDS):
         names = list(train.task_names)[fold::FOLDS]
         model = fit(train[~np.isin(train.tasks, names)])
