@@ -41,7 +41,7 @@ from _shared import Options, kept
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows, use_threads
 from seqmtl._names import match_names
 from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.comparison import Comparison, Protocol
+from seqmtl.comparison import Comparison
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.relations import Distances
 from seqmtl.relations.distances import linkage_tree, read_alignment_distances
@@ -101,12 +101,12 @@ def compare(windows: Windows, distances: Distances, args: argparse.Namespace) ->
         for kernel, kernels, called in runs(distances, args.scales):
             comparison = Comparison(
                 windows,
-                Protocol(size, args.seed),
                 PositionalKmers(args.features),
                 Settings(seed=args.seed),
                 tuple(map(float, args.C.split(","))),
                 kernel,
                 kernels,
+                train_size=size,
             )
             for method, name in called.items():
                 splits = [

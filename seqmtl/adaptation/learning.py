@@ -23,7 +23,7 @@ candidates are weighed on a sample, and one function with their mean a and C lea
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,15 +76,6 @@ class AdaptedTask:
     C: float
 
 
-class _Candidate(NamedTuple):
-    """A direction of the prior, by number, the trust in it, and the cost."""
-
-    direction: int
-    trust: float
-    C: float
-    prior: float
-
-
 def check_labels(y: NDArray[Any], name: str) -> None:
     """Check that there are enough labels of both classes.
 
@@ -133,7 +124,7 @@ def learn(
     check_labels(folds.y, examples.names[0])
     directions, offsets = _given(folds, scores[rows], weights)
     candidates = [
-        _Candidate(direction, trust, C, prior / n_directions)
+        (direction, trust, C, prior / n_directions)
         for trust, prior in TRUSTS.items()
         for n_directions in [2 if trust else 1]
         for direction in range(n_directions)
@@ -141,15 +132,16 @@ def learn(
     ]
     K = np.ones((1, 1))
     fits = [
-        folds.fit(K, c.C, [c.trust * offset[c.direction] for offset in offsets]) for c in candidates
+        folds.fit(K, C, [trust * offset[direction] for offset in offsets])
+        for direction, trust, C, _ in candidates
     ]
+    numbers, trusts, costs, priors = map(np.array, zip(*candidates, strict=True))
     log_likelihoods = np.array([[fit.log_likelihoods.sum()] for fit in fits])
-    posterior = posterior_weights(log_likelihoods, [c.prior for c in candidates], _SHARPNESS)[:, 0]
+    posterior = posterior_weights(log_likelihoods, priors, _SHARPNESS)[:, 0]
     mixture = posterior / np.maximum([fit.scores.std() for fit in fits], 1e-12)
     mixture /= mixture.sum()
-    trusts = np.array([c.trust for c in candidates])
-    a = (mixture * trusts) @ np.array([directions[c.direction] for c in candidates])
-    C = float(np.exp(posterior @ np.log([c.C for c in candidates])))
+    a = (mixture * trusts) @ np.array(directions)[numbers]
+    C = float(np.exp(posterior @ np.log(costs)))
     if rows.size == n:
         dual_coef = np.zeros(n)  # of copies, the first has that of all
         dual_coef[folds.rows] = folds.y * (mixture @ np.array([fit.alpha for fit in fits]))

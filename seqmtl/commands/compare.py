@@ -93,7 +93,7 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
         from seqmtl.comparison.protocol import count_split, drawn_parts
         from seqmtl.comparison.results import make_document
 
-        drawn = drawn_parts(comparison.windows, comparison.protocol)
+        drawn = drawn_parts(comparison.windows, self.train_size)
         n_splits = self.splits if drawn else 1
         if n_splits < self.splits:
             logger.info(
@@ -156,7 +156,7 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
 
 def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
-    from seqmtl.comparison import Comparison, Protocol
+    from seqmtl.comparison import Comparison
     from seqmtl.comparison.protocol import check_windows
     from seqmtl.linear_model.dataset_site import site_in_dataset
     from seqmtl.relations import TaskKernel
@@ -164,7 +164,6 @@ def _comparison(request: Compare) -> Comparison:
     from seqmtl.training.example_source import log_one_split
     from seqmtl.training.settings import Settings
 
-    protocol = Protocol(request.train_size, request.seed)
     source = request.source
     features = None if request.features is None else _options.feature_map(request.features)
     windows = source.read_labelled(features=features)
@@ -174,17 +173,17 @@ def _comparison(request: Compare) -> Comparison:
     names = windows.task_names
     relation = request.relation()
     check_tree(relation, names)
-    check_windows(windows, protocol)
+    check_windows(windows, request.train_size)
     (features or _options.feature_map(None)).n_features(windows.length)
     return Comparison(
         windows,
-        protocol,
         features,
         Settings(seed=request.seed),
         request.C,
         kernel=None if relation is None else relation.build(names),
         kernels=None if request.tree is None else TaskKernel.hierarchical(request.tree, names),
         site=site_in_dataset(source.dataset, windows.length, 0),
+        train_size=request.train_size,
     )
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,45 +16,11 @@ _LARGEST_TEST = 5000
 _MIN_TRAIN = 4  # two of either class
 
 
-@dataclass(frozen=True)
-class Protocol:
-    """How windows are drawn.
-
-    Attributes
-    ----------
-    train_size : int or None
-        Number of labelled windows per organism for training, including selection; None uses all
-        windows outside the test set.
-    seed : int
-        Seed of the draws, which also depend on the split and the organism, and nothing else.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small for both classes.
-    """
-
-    train_size: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.train_size is not None and self.train_size < _MIN_TRAIN:
-            raise ValueError(
-                f"train_size must be at least {_MIN_TRAIN}, two of either class, "
-                f"got {self.train_size}; choose more"
-            )
-        if self.seed < 0:
-            raise ParameterError(f"must be at least 0, got {self.seed}; give another", "seed")
+#: Rows of one split for training and for the test, sorted and disjoint.
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class Split(NamedTuple):
-    """Rows of one split, sorted and disjoint; each an ndarray of int64."""
-
-    train: NDArray[np.int64]
-    test: NDArray[np.int64]
-
-
-def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
+def draw_split(windows: Windows, split: int, train_size: int | None = None, seed: int = 0) -> Split:
     """Draw the windows of one split.
 
     If the windows have splits, their "test" rows are the test set of every split, and training
@@ -69,29 +34,33 @@ def draw_split(windows: Windows, split: int, protocol: Protocol) -> Split:
         Labelled windows of several organisms (tasks).
     split : int
         Index of the split, from 0.
-    protocol : Protocol
-        How to draw.
+    train_size : int, optional
+        Number of labelled windows per organism for training, including selection. Default: all
+        windows outside the test set.
+    seed : int
+        Seed of the draws, which also depend on the split and the organism, and nothing else.
 
     Raises
     ------
     ValueError
-        If an organism has too few windows; the message lists all of them with counts.
+        See :func:`check_windows`.
     """
-    check_windows(windows, protocol)
+    check_windows(windows, train_size)
     parts: list[list[NDArray[np.int64]]] = [[], []]
     for task, name in enumerate(windows.task_names):
-        rng = np.random.default_rng([protocol.seed, split, zlib.crc32(name.encode())])
-        for part, rows in zip(parts, _draw_organism(windows, task, protocol, rng), strict=True):
+        rng = np.random.default_rng([seed, split, zlib.crc32(name.encode())])
+        for part, rows in zip(parts, _draw_organism(windows, task, train_size, rng), strict=True):
             part.append(rows)
-    return Split(*(np.sort(np.concatenate(part)) for part in parts))
+    train, test = (np.sort(np.concatenate(part)) for part in parts)
+    return train, test
 
 
-def drawn_parts(windows: Windows, protocol: Protocol) -> tuple[str, ...]:
+def drawn_parts(windows: Windows, train_size: int | None) -> tuple[str, ...]:
     """Return the parts that differ from split to split; none if all splits are the same."""
     if windows.splits is None:
         return PARTS
     sizes = [n for _, n, _ in _counts(windows, "train")]
-    uses_all_windows = protocol.train_size is None or max(sizes) <= protocol.train_size
+    uses_all_windows = train_size is None or max(sizes) <= train_size
     return () if uses_all_windows else ("train",)
 
 
@@ -106,15 +75,21 @@ def count_split(windows: Windows, split: Split) -> dict[str, dict[str, dict[str,
     return counts
 
 
-def check_windows(windows: Windows, protocol: Protocol) -> None:
-    """Check that windows satisfy the protocol.
+def check_windows(windows: Windows, train_size: int | None = None) -> None:
+    """Check that splits can be drawn of windows, see :func:`draw_split`.
 
     Raises
     ------
     ValueError
         If there is only one organism, one is called "mean", a split is missing, or organisms have
-        too few windows of a class or for `train_size`; the message lists them with counts.
+        too few windows of a class or for `train_size`; the message lists them with counts. If
+        that is too small for both classes.
     """
+    if train_size is not None and train_size < _MIN_TRAIN:
+        raise ValueError(
+            f"train_size must be at least {_MIN_TRAIN}, two of either class, got {train_size}; "
+            "choose more"
+        )
     if len(windows.task_names) < 2:
         raise ValueError(
             f"comparing methods needs at least two organisms, got "
@@ -145,8 +120,8 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
                 f"every organism must have at least {min_windows} windows of either class{where}, "
                 f"but {', '.join(too_few)}; add windows, or leave the organism out"
             )
-    if protocol.train_size is not None:
-        _check_enough(windows, protocol.train_size)
+    if train_size is not None:
+        _check_enough(windows, train_size)
 
 
 def _check_enough(windows: Windows, train_size: int) -> None:
@@ -190,7 +165,7 @@ def _n_test(n: int) -> int:
 
 
 def _draw_organism(
-    windows: Windows, task: int, protocol: Protocol, rng: np.random.Generator
+    windows: Windows, task: int, train_size: int | None, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw the rows of one organism for training and test."""
     rows = _rows(windows, task, "train")
@@ -201,7 +176,7 @@ def _draw_organism(
     else:
         test = _rows(windows, task, "test")
     order = _stratified_order(windows.labels, rows, 2, rng)
-    return order[: protocol.train_size], test
+    return order[:train_size], test
 
 
 def _stratified_order(

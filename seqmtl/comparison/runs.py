@@ -15,7 +15,7 @@ from seqmtl._messages import messages_from
 from seqmtl._threads import in_order
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.few_labels import train_with_few
-from seqmtl.comparison.protocol import Protocol, draw_split
+from seqmtl.comparison.protocol import draw_split
 from seqmtl.comparison.results import VALUES, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.features._base import FeatureDefinition
@@ -48,28 +48,28 @@ class Comparison:
     ----------
     windows : Windows
         Labelled windows of all organisms.
-    protocol : Protocol
-        How splits are drawn.
     features : FeatureDefinition, optional
         The feature map. Default: that of ``train``, which held-out labels choose without a site.
     settings : Settings
-        Training settings; C is selected.
+        Training settings, with the seed of the splits; C is selected.
     C : tuple of float
         Costs to choose from, except for "default", which has others.
     kernel, kernels : TaskKernel or None
         K of "mtl" and relation of "default", and the K_m of "mkl".
     site : Site, optional
         Position of the signal. Default: detected in the windows.
+    train_size : int, optional
+        See :func:`seqmtl.comparison.protocol.draw_split`.
     """
 
     windows: Windows
-    protocol: Protocol
     features: FeatureDefinition | None
     settings: Settings
     C: tuple[float, ...] = (0.1, 1.0, 10.0)
     kernel: TaskKernel | None = None
     kernels: TaskKernel | None = None
     site: Site | None = None
+    train_size: int | None = None
 
     def run(self, split: int, method: str) -> Result:
         """Train a method on a split and test it."""
@@ -88,10 +88,8 @@ class Comparison:
         else:
             models[""] = self._train(method, train_windows)
             scores = models[""].decision_function(test)
-        seed = self.protocol.seed
-        metrics = evaluate(test.labels, scores, test.tasks, auprc="auprc_windows", seed=seed)[
-            "tasks"
-        ]
+        options: Any = {"auprc": "auprc_windows", "seed": self.settings.seed}
+        metrics = evaluate(test.labels, scores, test.tasks, **options)["tasks"]
         tasks = {name: {key: metrics[name][key] for key in VALUES} for name in names}
         selections = {name: model.training["selection"]["tasks"] for name, model in models.items()}
         has_converged = all(model.training["converged"] for model in models.values())
@@ -132,7 +130,7 @@ class Comparison:
 
     def draw(self, split: int) -> Any:
         """Return the rows of a split; see :func:`seqmtl.comparison.protocol.draw_split`."""
-        return draw_split(self.windows, split, self.protocol)
+        return draw_split(self.windows, split, self.train_size, self.settings.seed)
 
 
 def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:

@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,53 +248,37 @@ class BoxScaledHessian:
         return margins if self._n_parts == 1 else np.concatenate([margins, -margins])
 
 
-class SecondOrder:
-    """Second-order steps that are taken once, when they are cheaper than coordinate descent.
+def step_costs(problem: Problem) -> tuple[float, float] | None:
+    """Return the work of all expected steps, and that of one; None for sparse rows or many weights.
 
-    This is as soon as coordinate descent has cost about as much as they will. If rounding keeps
-    them from the tolerance, coordinate descent continues where they end.
-
-    Attributes
-    ----------
-    patience : float
-        Epochs of work after which they are taken.
-    work : float
-        Epochs of work that the steps have cost.
+    Work is in epochs of coordinate descent. The steps are taken once that has cost as much as they
+    will.
     """
+    p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
+    T = p.K.shape[-1]
+    n_bytes = 8 * d * max(n, 4 * T * d)
+    if len(p.K) > 1 or not p.rows.is_dense or n_bytes > _MAX_BYTES:
+        return None
+    r = split(p.K[0])[1].shape[1]
+    if max(r, 1) * d > _MAX_EQUATIONS:
+        return None
+    # rough times in nanoseconds, fitted to runs on CPUs of 2023; only their ratio counts
+    visit = 200 + 2 * d + d * T / 4
+    step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
+    n_steps = _NEWTON_STEPS if p.loss.is_smooth else _INTERIOR_STEPS
+    return n_steps * step / visit, step / visit
 
-    def __init__(self, problem: Problem, step_work: float) -> None:
-        self._problem, self._step_work = problem, step_work
-        n_steps = _NEWTON_STEPS if problem.loss.is_smooth else _INTERIOR_STEPS
-        self.patience, self.work = n_steps * step_work, 0.0
 
-    @classmethod
-    def of(cls, problem: Problem) -> Self | None:
-        """Return the steps for dense rows with few weights."""
-        p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
-        T = p.K.shape[-1]
-        n_bytes = 8 * d * max(n, 4 * T * d)
-        if len(p.K) > 1 or not p.rows.is_dense or n_bytes > _MAX_BYTES:
-            return None
-        r = split(p.K[0])[1].shape[1]
-        if max(r, 1) * d > _MAX_EQUATIONS:
-            return None
-        # rough times in nanoseconds, fitted to runs on CPUs of 2023; only their ratio counts
-        visit = 200 + 2 * d + d * T / 4
-        step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
-        return cls(p, step / visit)
+def take_steps(problem: Problem, alpha: Array, tol: float, gap: float) -> tuple[Array, int]:
+    """Return the better alpha of before, whose gap is given, and after the steps; their number."""
+    from threadpoolctl import threadpool_limits
 
-    def solve(self, alpha: Array, tol: float, gap: float) -> Array | None:
-        """Take the steps; return the better alpha of before and after, or None if they fail."""
-        from threadpoolctl import threadpool_limits
-
-        low_dim = LowDimProblem(self._problem, self._problem.rows.dense())
-        better = alpha.copy()
-        try:
-            with threadpool_limits(1, "blas"):  # threads wait longer than they work, and round anew
-                solution = solve(low_dim, alpha[low_dim.order], tol)
-                if low_dim.gap(solution) < gap:
-                    better[low_dim.order] = solution
-        except np.linalg.LinAlgError:
-            return None
-        self.work = low_dim.n_steps * self._step_work
-        return better
+    low_dim, better = LowDimProblem(problem, problem.rows.dense()), alpha.copy()
+    try:
+        with threadpool_limits(1, "blas"):  # threads wait longer than they work, and round anew
+            solution = solve(low_dim, alpha[low_dim.order], tol)
+            if low_dim.gap(solution) < gap:
+                better[low_dim.order] = solution
+    except np.linalg.LinAlgError:
+        return alpha, 0
+    return better, low_dim.n_steps

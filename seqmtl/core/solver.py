@@ -92,33 +92,35 @@ def solve(
     if kernels is not None:
         return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)
     if problem.rows.is_dense:
-        from seqmtl.core.newton import SecondOrder
+        from seqmtl.core.newton import step_costs
 
-        steps = SecondOrder.of(problem)
-        if steps is not None:
-            return with_second_order(problem, steps, max_epochs, start, options)
+        costs = step_costs(problem)
+        if costs is not None:
+            return with_second_order(problem, *costs, max_epochs, start, options)
     return dcd.solve(problem, max_epochs=max_epochs, start=start, **options)
 
 
 def with_second_order(
     problem: Problem,
-    steps: Any,
+    patience: float,
+    step_work: float,
     max_epochs: float,
     start: WarmStart | None,
     options: dict[str, Any],
 ) -> Solution:
     """Take second-order steps between two runs of coordinate descent.
 
-    The first ends when it has cost as much as the steps will; the second goes on from where they
-    end, if rounding keeps them from the tolerance.
+    The first ends when it has cost as much as the steps will, `patience`; the second goes on from
+    where they end, if rounding keeps them from the tolerance.
     """
-    limit = min(max_epochs, steps.patience)
+    from seqmtl.core.newton import take_steps
+
+    limit = min(max_epochs, patience)
     before = dcd.solve(problem, max_epochs=limit, start=start, **options)
     if before.converged or before.work >= max_epochs:
         return before
-    alpha = steps.solve(before.alpha, options["tol"], before.gap)
-    start = WarmStart(before.alpha if alpha is None else alpha)
-    work, n_epochs = before.work + steps.work, before.n_epochs
+    alpha, n_steps = take_steps(problem, before.alpha, options["tol"], before.gap)
+    work, n_epochs, start = before.work + n_steps * step_work, before.n_epochs, WarmStart(alpha)
     after = dcd.solve(problem, max_epochs=max_epochs - work, start=start, **options)
     history = [
         replace(now, work=now.work + work, epoch=now.epoch + n_epochs) for now in after.history

@@ -222,14 +222,11 @@ class Layout(NamedTuple):
         View of every level.
     n_features : int
         Number of features with exact indices.
-    square : float
-        Expected squared norm by which the weights were divided.
     """
 
     levels: Levels
     view: NDArray[np.int64]
     n_features: int
-    square: float
 
     @property
     def span(self) -> int:
@@ -308,7 +305,7 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     bin_table = np.array(bins, dtype=np.int32)
     levels = Levels(lengths, begins, ends, offsets, slots, weights, bin_table)
     square = expected_square(levels)
-    return Layout(levels._replace(weight=weights / square), columns[6], base, square)
+    return Layout(levels._replace(weight=weights / square), columns[6], base)
 
 
 def expected_square(levels: Levels) -> float:

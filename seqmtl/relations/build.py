@@ -302,17 +302,7 @@ def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> 
     return tuple(dict.fromkeys(name for names, _ in graphs for name in names))
 
 
-def kernel_request(
-    similarity: str | Sequence[str] | None,
-    *,
-    scales: tuple[float, ...] | None = None,
-    tree: TreeSource | None = None,
-    taxonomy: FilePath | None = None,
-    alignment: FilePath | None = None,
-    distances: FilePath | None = None,
-    graph: Sequence[FilePath] = (),
-    groups: FilePath | None = None,
-) -> KernelRequest | None:
+def kernel_request(similarity: str | Sequence[str] | None, **sources: Any) -> KernelRequest | None:
     """Return the requested task kernel, or None if nothing is; no file is read.
 
     Parameters
@@ -320,16 +310,15 @@ def kernel_request(
     similarity : str or sequence of str, optional
         A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table, or those of
         several, whose product is the task kernel. Default: the default kind of the source.
-    scales, tree, taxonomy, alignment, distances, graph, groups
-        See :class:`KernelRequest`.
+    **sources
+        Scales and sources of :class:`KernelRequest`.
 
     Raises
     ------
     UsageError
         If the kind does not fit the sources.
     """
-    sources = (tree, taxonomy, alignment, distances, groups, *graph)
-    if not similarity and scales is None and not any(sources):
+    if not similarity and not any(sources.values()):
         return None
     given = (similarity,) if isinstance(similarity, str) else tuple(similarity or ())
     kind = given[0] if len(given) == 1 and given[0].partition(":")[0] in KINDS else None
@@ -340,17 +329,7 @@ def kernel_request(
                 f"must be a kind or a table, got {path!r}; did you mean {near[0]!r}?", "similarity"
             )
     try:
-        return KernelRequest(
-            kind,
-            scales,
-            tree,
-            taxonomy,
-            alignment,
-            distances,
-            graph,
-            groups,
-            table=() if kind else given,
-        )
+        return KernelRequest(kind, table=() if kind else given, **sources)
     except ParameterError as error:
         raise UsageError(error.message, error.option) from error
     except ValueError as error:

@@ -161,10 +161,8 @@ class Windows:
         self.locator = locator
         self.weights = None if weights is None else _column(weights, n, np.float32)
         self.site = site
-        if site is not None and not 0 <= site < self.length:
-            raise ValueError(
-                f"site must be inside the windows of {length} bases, got base {site} (0-based)"
-            )
+        if site is not None:
+            _check_site(site, self.length)
         if n and (self.starts.min() < 0 or self.starts.max() + self.length > codes.size):
             raise ValueError("windows must lie inside the encoded buffer; pad contigs with N first")
 
@@ -380,18 +378,28 @@ class Windows:
         first, last = max(begin, 0), min(begin + length, self.length)
         if first < last:
             codes[:, first - begin : last - begin] = self.matrix()[:, first:last]
-        windows = Windows(
-            codes.reshape(-1),
-            np.arange(len(self), dtype=np.int64) * length,
-            length,
-            task_names=self.task_names,
-            split_names=self.split_names,
-            names=self.names.tolist(),
-            site=site,
-        )
-        for name in ("labels", "task_ids", "splits", "weights"):
-            setattr(windows, name, getattr(self, name))
+        windows = self.with_letters(codes)
+        _check_site(site, length)
+        windows.site = site
         return windows
+
+    def with_letters(self, codes: NDArray[np.uint8]) -> Windows:
+        """Return windows of other letters, with the labels, tasks, splits and names of these.
+
+        Their site is unknown.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8, shape (n, length)
+            Encoded bases in reading direction.
+        """
+        other, length = self[:], codes.shape[1]
+        other._names, other.locator = self.names, None
+        other.codes, other.length = codes.reshape(-1), length
+        other.starts = np.arange(len(self), dtype=np.int64) * length
+        other.is_reverse = np.zeros(len(self), dtype=np.bool_)
+        other.site, other.is_padded = None, False
+        return other
 
     def matrix(self) -> NDArray[np.uint8]:
         """Copy the windows as codes in reading direction, shape (n, length)."""
@@ -492,23 +500,12 @@ def pad_windows(windows: Windows, length: int) -> Windows:
     """
     if windows.length == length:
         return windows
-    names = windows.names.tolist()
     old = np.full(len(windows), windows.length, dtype=np.int64)
-    codes = pad_codes(windows.matrix().tobytes(), old, length, names[0])
-    return Windows(
-        codes,
-        np.arange(len(windows), dtype=np.int64) * length,
-        length,
-        labels=windows.labels,
-        task_ids=windows.task_ids,
-        task_names=windows.task_names,
-        splits=windows.splits,
-        split_names=windows.split_names,
-        names=names,
-        weights=windows.weights,
-        site=windows.site,
-        is_padded=True,
-    )
+    longest = str(windows[:1].names[0])
+    codes = pad_codes(windows.matrix().tobytes(), old, length, longest)
+    padded = windows.with_letters(codes.reshape(-1, length))
+    padded.site, padded.is_padded = windows.site, True
+    return padded
 
 
 def concatenate(parts: Sequence[Windows]) -> Windows:
@@ -629,6 +626,13 @@ def _column(values: ArrayLike | None, n: int, dtype: Any, integer_name: str = ""
     if column.shape != (n,):
         raise ValueError(f"a column of windows must have {n} entries, got shape {column.shape}")
     return column
+
+
+def _check_site(site: int, length: int) -> None:
+    if not 0 <= site < length:
+        raise ValueError(
+            f"site must be inside the windows of {length} bases, got base {site} (0-based)"
+        )
 
 
 def _check_ids(ids: NDArray[np.int16], what: str, n_names: int) -> None:

@@ -102,8 +102,7 @@ def _without_adapters(windows: Windows | WindowStore) -> Windows:
     letters = sample.matrix()
     for first, last in runs:
         letters[:, first:last] = OTHER
-    starts = np.arange(len(sample), dtype=np.int64) * sample.length
-    return Windows(letters.reshape(-1), starts, sample.length, labels=sample.labels)
+    return sample.with_letters(letters)
 
 
 def adapter_warnings(windows: Windows | WindowStore, y: NDArray[Any]) -> list[str]:

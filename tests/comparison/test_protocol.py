@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from seqmtl.comparison.protocol import Protocol, check_windows, count_split, draw_split
+from seqmtl.comparison.protocol import check_windows, count_split, draw_split
 from seqmtl.sequences import Windows, concatenate
 
 
@@ -40,13 +40,12 @@ def _thirds(n):
 def test_parts_are_disjoint_and_stratified(count, train_size, number):
     counts = {"ape": count, "fly": (40, 60)}
     windows = _windows(counts)
-    protocol = Protocol(train_size, seed=3)
     least = sum(count) - max(sum(count) // 5, 2)
     if train_size is not None and least < train_size:
         with pytest.raises(ValueError, match=rf"ape has {sum(count)} \({count[0]} positive\)"):
-            draw_split(windows, number, protocol)
+            draw_split(windows, number, train_size, seed=3)
         return
-    split = draw_split(windows, number, protocol)
+    split = draw_split(windows, number, train_size, seed=3)
     every = np.concatenate(split)
     assert np.unique(every).size == every.size
     for name, parts in count_split(windows, split).items():
@@ -64,39 +63,39 @@ def test_parts_are_disjoint_and_stratified(count, train_size, number):
 
 def test_the_split_column_is_respected():
     windows = _windows({"ape": (90, 150), "fly": (120, 300)}, _thirds)
-    first, second = (draw_split(windows, i, Protocol(20)) for i in (0, 1))
-    assert_array_equal(first.test, np.flatnonzero(windows.split == "test"))
-    assert_array_equal(second.test, first.test)
-    for split in (first, second):
-        assert set(windows.split[split.train]) == {"train"}
-    assert set(first.train) != set(second.train)
+    first, second = (draw_split(windows, i, 20) for i in (0, 1))
+    assert_array_equal(first[1], np.flatnonzero(windows.split == "test"))
+    assert_array_equal(second[1], first[1])
+    for train, _ in (first, second):
+        assert set(windows.split[train]) == {"train"}
+    assert set(first[0]) != set(second[0])
     assert count_split(windows, first) == count_split(windows, second)
     windows.split_names = ("learn", "test", "other")
     message = "must have the values train and test, got learn, other, test; rename"
     with pytest.raises(ValueError, match=message):
-        check_windows(windows, Protocol())
+        check_windows(windows)
 
 
 @pytest.mark.parametrize("splits", [None, _thirds])
 def test_smaller_training_sets_are_parts_of_larger_ones(splits):
     windows = _windows({"ape": (30, 270), "fly": (200, 200)}, splits)
-    sets = [set(draw_split(windows, 2, Protocol(n)).train) for n in (4, 10, 11, 25, 40)]
+    sets = [set(draw_split(windows, 2, n)[0]) for n in (4, 10, 11, 25, 40)]
     for smaller, larger in pairwise(sets):
         assert smaller < larger
 
 
 def test_draws_depend_on_seed_split_and_organism_only():
     windows = _windows({"ape": (60, 60), "fly": (50, 70)})
-    base = draw_split(windows, 0, Protocol(20, seed=1))
-    for part, same in zip(base, draw_split(windows, 0, Protocol(20, seed=1)), strict=True):
+    base = draw_split(windows, 0, 20, seed=1)
+    for part, same in zip(base, draw_split(windows, 0, 20, seed=1), strict=True):
         assert_array_equal(part, same)
     for split, seed in ((1, 1), (0, 2)):
-        other = draw_split(windows, split, Protocol(20, seed=seed))
-        assert set(other.train) != set(base.train)
+        other = draw_split(windows, split, 20, seed=seed)
+        assert set(other[0]) != set(base[0])
     rows = np.flatnonzero(windows.task_ids == 0)
     apes = windows[rows].with_tasks(["ape"] * rows.size)
-    mixed = draw_split(concatenate([apes, _windows({"bee": (50, 70)})]), 0, Protocol(20, seed=1))
-    assert set(rows[mixed.train[mixed.train < rows.size]]) == set(base.train) & set(rows)
+    mixed = draw_split(concatenate([apes, _windows({"bee": (50, 70)})]), 0, 20, seed=1)
+    assert set(rows[mixed[0][mixed[0] < rows.size]]) == set(base[0]) & set(rows)
 
 
 APE, PAIR = {"ape": (9, 9)}, {"ape": (90, 90), "fly": (90, 90)}
@@ -125,6 +124,4 @@ REFUSED = [
 @pytest.mark.parametrize(("counts", "splits", "train_size", "message"), REFUSED)
 def test_what_is_refused(counts, splits, train_size, message):
     with pytest.raises(ValueError, match=message):
-        check_windows(_windows(counts, splits), Protocol(train_size))
-    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
-        Protocol(seed=-1)
+        check_windows(_windows(counts, splits), train_size)

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import TaskKernel, WeightedDegree, use_threads
 from seqmtl.adaptation.few_labels import train_with_few
-from seqmtl.comparison import Comparison, Protocol, run_comparison, runs
+from seqmtl.comparison import Comparison, run_comparison, runs
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.selection import SearchSpace
@@ -32,7 +32,8 @@ def _windows(n=300, seed=0):
 def comparison():
     kernel, costs = TaskKernel.easy(NAMES), (0.1, 1.0)
     features = WeightedDegree(degree=3)
-    return Comparison(_windows(), Protocol(30), features, Settings(), costs, kernel=kernel)
+    options = {"kernel": kernel, "train_size": 30}
+    return Comparison(_windows(), features, Settings(), costs, **options)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_an_unseen_organism_lends_no_label(comparison, kernel):
     is_flipped = (windows.task_ids == 0) & (windows.splits == 0)
     found, labels = [], windows.labels
     for windows.labels in (labels, np.where(is_flipped, -labels, labels)):
-        changed = replace(comparison, windows=windows, protocol=Protocol(), kernel=kernel)
+        changed = replace(comparison, windows=windows, train_size=None, kernel=kernel)
         found.append(changed.run(0, "unseen"))
     assert found[0].tasks["worm"] == found[1].tasks["worm"]
     assert found[0].tasks["worm"]["auroc"] > 0.6
@@ -98,7 +99,7 @@ def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparis
     monkeypatch.setattr(runs, "train_with_few", note)
     results = {method: whole.run(0, method) for method in runs.METHODS}
     assert seen == [90] * 5 + [60] * 3
-    windows = whole.windows[whole.draw(0).train]
+    windows = whole.windows[whole.draw(0)[0]]
     examples = Examples.of(windows)
     space = SearchSpace.of_sharing(windows.task_names, comparison.kernel)
     model, _ = train_with_few(examples, space, features=comparison.features)

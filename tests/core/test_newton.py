@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from seqmtl import TaskKernel, core
 from seqmtl.core import dcd, newton
-from seqmtl.core.newton import LowDimProblem, SecondOrder, split
+from seqmtl.core.newton import LowDimProblem, split, step_costs
 from seqmtl.core.problem import Problem
 from seqmtl.core.solver import with_second_order
 from seqmtl.features.numeric import NumericRows
@@ -43,9 +43,8 @@ def problem(loss, kind="default", C=1.0, *, n=150, d=4, T=3, bias=1.0, X=None):
 
 def at_once(p, tol, **options):
     """Take second-order steps from the start."""
-    steps = SecondOrder.of(p)
-    steps.patience = 0.0
-    return with_second_order(p, steps, 1000, None, {"dtype": np.float64, "tol": tol} | options)
+    options = {"dtype": np.float64, "tol": tol} | options
+    return with_second_order(p, 0.0, step_costs(p)[1], 1000, None, options)
 
 
 def solve(p, tol=1e-8, **options):
@@ -132,7 +131,7 @@ def test_rank_of_the_shared_part():
 
 def test_steps_follow_when_descent_has_cost_as_much():
     p = problem("hinge", C=100.0, n=400)
-    patience = SecondOrder.of(p).patience
+    patience = step_costs(p)[0]
     assert 0 < patience < 100
     solution = core.solve(p, tol=1e-9, dtype=np.float64)
     assert solution.gap <= 1e-9
@@ -173,7 +172,7 @@ def test_many_weights_are_left_to_descent():
     X, y = rng.standard_normal((140, d)), np.where(np.arange(140) % 2, 1.0, -1.0)
     for kind, is_few in (("any", False), ("default", True)):
         p = Problem(NumericRows(X), y, tasks, kernel(kind, T, rng), np.ones(140))
-        assert (SecondOrder.of(p) is not None) == is_few
+        assert (step_costs(p) is not None) == is_few
 
 
 def test_sparse_matrices_that_are_full_take_part():
@@ -183,7 +182,7 @@ def test_sparse_matrices_that_are_full_take_part():
         (csr_matrix(p.rows.X * (p.y > 9)[:, None]), False),
     ):
         q = replace(p, rows=NumericRows(X))
-        assert (SecondOrder.of(q) is not None) == is_few
+        assert (step_costs(q) is not None) == is_few
     solve(replace(p, rows=NumericRows(csr_matrix(p.rows.X))))
 
 

@@ -26,7 +26,7 @@ from unittest import mock
 
 import seqmtl
 from seqmtl.commands.main import main as seqmtl_main
-from seqmtl.comparison import Comparison, Protocol, run_comparison
+from seqmtl.comparison import Comparison, run_comparison
 from seqmtl.comparison.protocol import count_split, drawn_parts
 from seqmtl.comparison.results import make_document, to_markdown
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -292,16 +292,16 @@ def compare() -> Outputs:
     windows = seqmtl.read_windows("sim/windows.tsv.gz", window=41)
     comparison = Comparison(
         windows,
-        Protocol(train_size=60),
         PositionalKmers("wd:2"),
         Settings(tol=1e-8),
         C=(0.1, 1.0),
         kernel=TaskKernel.from_tree("tree.nwk", windows.task_names),
+        train_size=60,
     )
     jobs = [(split, method) for split in (0, 1) for method in ("individual", "union", "mtl")]
     results = run_comparison(comparison, jobs)
     sizes = count_split(windows, comparison.draw(0))
-    drawn = drawn_parts(windows, comparison.protocol)
+    drawn = drawn_parts(windows, comparison.train_size)
     document = make_document(results, {"command": "compare"}, sizes, drawn)
     return {
         "compare/comparison.json": as_json(document),
