@@ -99,7 +99,6 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("evaluate {single} {donors} {acceptors}", "is a dataset, which must be the only DATA"),
         ("evaluate {pair} {donors} {acceptors} --negatives {table}", "--negatives is not for"),
         ("evaluate {pair} {donors} {acceptors} --reference {fasta}", "--reference is not for"),
-        ("evaluate {pair} {donors} {acceptors} --plot x.png", "--plot is not for"),
         ("evaluate {pair} {donors} {acceptors} --like a", "--like a needs the organism of"),
         ("evaluate {pair} {donors} {acceptors} --organism z", "'z' is not in this model"),
         ("evaluate {single} {donors} --like a", "--like a needs the organism of"),
