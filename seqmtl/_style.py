@@ -161,7 +161,7 @@ def render(figure: Figure, file_format: str) -> bytes:
         if layout is not None:  # once for all formats, without the drawing that savefig would add
             layout.execute(figure)
             figure.set_layout_engine(None)
-        figure.savefig(stream, format=file_format, dpi=200, metadata=metadata)
+        figure.savefig(stream, format=file_format, dpi=240, metadata=metadata)
     return stream.getvalue()
 
 

@@ -149,7 +149,12 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             If there are labels, there is not one genome of the organism, or the model has it.
         """
         from seqmtl._names import match_names
-        from seqmtl.splicing.new_organism import check_new, log_warnings, train_unlabelled
+        from seqmtl.splicing.new_organism import (
+            check_new,
+            log_expectation,
+            log_warnings,
+            train_unlabelled,
+        )
 
         reason = (
             "is for models of seqmtl train: a model of seqmtl pair learns from the genome, and "
@@ -173,6 +178,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         )
         adapted, first = self_training.paired(), int(self_training.weights.argmax())
         facts = adapted.training["unlabelled"][name]
+        log_expectation(name, facts)
         log_warnings(name, facts)
         n_rounds, weight = len(self_training.rounds) - 1, self_training.weights[first]
         return (

@@ -144,7 +144,11 @@ class Annotate(_options.Threads):
 
     def _adapt(self, base: PairedModel, name: str, like: str | None) -> PairedModel:
         """Return the paired model with the organism, and write it."""
-        from seqmtl.splicing.new_organism import log_warnings, train_unlabelled
+        from seqmtl.splicing.new_organism import (
+            log_expectation,
+            log_warnings,
+            train_unlabelled,
+        )
 
         model = base
         if like is None:
@@ -153,7 +157,9 @@ class Annotate(_options.Threads):
             model = train_unlabelled(
                 base, name, self.genome, like, self.tree, self.introns, self.consensus
             ).paired()
-            log_warnings(name, model.training["unlabelled"][name])
+            facts = model.training["unlabelled"][name]
+            log_expectation(name, facts)
+            log_warnings(name, facts)
         model.save(self._path(_ADAPTED))
         return model
 

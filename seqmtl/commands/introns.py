@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -136,6 +137,9 @@ class Introns(_options.Relatives, _options.Threads):
         write_lines(table, _table(introns))
         if any(one.chain.transcript for one in judged):
             write_lines(transcripts, _transcript_table(judged))
+        else:
+            with suppress(FileNotFoundError):  # of an earlier run
+                os.unlink(transcripts)
         if kind != "rows" or self.min_probability is not None:
             self._write_copy(copy, kind, judged, introns)
 
@@ -317,10 +321,11 @@ def _counts(path: str, introns: _Introns, n_given: int) -> Document:
     n_unjudged = sum(value != value for value in p)
     n_judged = len(p) - n_unjudged
     logger.info(
-        "%s: %d introns, %d (%.1f %%) below %g, %d of them without the letters of a site",
+        "%s: %s introns, %s (%.1f %%) of them doubtful (p < %g), %d without the letters of a site, "
+        "as those of tRNAs",
         path,
-        len(p),
-        n_doubtful,
+        f"{len(p):,}",
+        f"{n_doubtful:,}",
         100 * n_doubtful / max(1, n_judged),
         DOUBTFUL,
         n_letters,

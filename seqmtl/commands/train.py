@@ -150,12 +150,12 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         self._describe(model, time.perf_counter() - started)
         n = sum(task["n"] for task in model.training["tasks"].values())
         summary = (
-            f"{counted(len(model.tasks), 'organism')}, {n} windows, relative duality gap "
+            f"{counted(len(model.tasks), 'organism')}, {n:,} windows, relative duality gap "
             f"{model.training['duality_gap']:.1e} after {model.training['work']:.1f} passes"
         )
         self.finish(model, summary, self.tol)
-        self._tell_choices(model)
         self._note_site(model)
+        self._tell_choices(model)
         remove()
         return model
 
@@ -180,28 +180,38 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         model.training["seconds"] = round(seconds, 3)
 
     def _tell_choices(self, model: MultiTaskModel) -> None:
-        """Log the cost and the trust that were chosen, and the accuracy to expect."""
-        import numpy as np
-
+        """Log what was chosen, the accuracy to expect, and the next command."""
         selection = model.training.get("selection", {})
-        of_tasks = selection.get("tasks", {}).values()
-        titles = {"C": "C"}
-        if len(of_tasks) > 1:
-            titles["trust"] = "trust in the other organisms"
-        titles["auroc"] = f"cross-validated on {selection.get('n', 0):,} windows: AUROC"
-        titles["auprc"] = "AUPRC"
-        parts = []
-        for key, title in titles.items():
-            if values := [of_task[key] for of_task in of_tasks if key in of_task]:
-                low, high = (f"{value:.3g}" for value in (min(values), max(values)))
-                spread = "" if low == high else f" ({low} to {high})"
-                parts.append(f"{title} {np.mean(values):.3g}{spread}")
-        if parts:
+        of_tasks = [*selection.get("tasks", {}).values()]
+
+        def spread(key: str, form: str) -> str:
+            values = [of_task[key] for of_task in of_tasks if key in of_task]
+            low, high = (format(value, form) for value in (min(values), max(values)))
+            mean = format(sum(values) / len(values), form)
+            return mean if low == high else f"{mean} ({low} to {high})"
+
+        if any("C" in of_task for of_task in of_tasks):
+            where = "wherever they are" if model.is_sliding else "at their positions"
+            parts = [f"k-mers {where}"] * (model.inputs == "windows") + [
+                f"cost {spread('C', '.3g')}"
+            ]
+            if len(of_tasks) > 1 and "trust" in of_tasks[0]:
+                most = "as the tree or table says" if self.tree or self.similarity else "all alike"
+                trust = spread("trust", ".0%")
+                parts.append(f"trust in the other organisms {trust}; 0%: alone, 100%: {most}")
             logger.info("%s: %s", self.output, ", ".join(parts))
-        if self.source.dataset is not None:
+        if any("auroc" in of_task for of_task in of_tasks):
             logger.info(
-                "next: seqmtl calibrate %s %s -o %s", self.output, self.source.dataset, self.output
+                "%s: cross-validated on %s windows: AUROC %s, AUPRC %s",
+                self.output,
+                f"{selection['n']:,}",
+                spread("auroc", ".3f"),
+                spread("auprc", ".3f"),
             )
+        following = f"evaluate {self.output} FILE, on windows that it was not trained on"
+        if self.source.dataset is not None:
+            following = f"calibrate {self.output} {self.source.dataset} -o {self.output}"
+        logger.info("next: seqmtl %s", following)
 
     def _note_site(self, model: MultiTaskModel) -> None:
         """Note what windows without a common site are for, if the features were chosen."""

@@ -167,6 +167,7 @@ class Variants(_options.Relatives, _options.Threads):
     def _exons(self, scorer: AlleleScorer, genome: Genome) -> ExonScorer | None:
         """Return the scorer of annotated exons, if they are asked for."""
         from seqmtl.io import read_annotation
+        from seqmtl.io.genome import contig_lengths
         from seqmtl.sequences.genome import unknown_contig
         from seqmtl.variant_effects import ExonScorer
 
@@ -174,8 +175,12 @@ class Variants(_options.Relatives, _options.Threads):
             return None
         finder = cast("PairedEffectScorer", scorer).finder
         annotation = read_annotation(self.annotation)
+        named = {*annotation.contigs}
+        if not named & {*genome.names} and not named & {*(every := contig_lengths(self.fasta))}:
+            fault = unknown_contig(annotation.contigs, [*every])
+            raise SeqmtlError(f"{self.annotation}, {self.fasta}: {fault}")
         exons = ExonScorer(finder, genome, annotation.transcripts)
-        n, n_contigs = len(exons.exons.names), len({*annotation.contigs} & {*genome.names})
+        n, n_contigs = len(exons.exons.names), len(named & {*genome.names})
         logger.info("%s: %d exons on %d contigs of variants", self.annotation, n, n_contigs)
         if exons.n_without_letters:
             logger.log(
@@ -189,10 +194,6 @@ class Variants(_options.Relatives, _options.Threads):
                 "; is it the annotation of this assembly?"
                 if 2 * exons.n_without_letters > exons.n_ends
                 else "",
-            )
-        if not n_contigs:
-            logger.warning(
-                "%s: %s", self.annotation, unknown_contig(annotation.contigs, genome.names)
             )
         return exons
 

@@ -429,7 +429,7 @@ def _log(dataset: OrganismDataset) -> None:
     )
     if decoys.n_moved:
         logger.warning(
-            "%s: %d decoys had to be drawn from other strata than planned, which have too few "
+            "%s: %d decoys had to be drawn outside the planned regions, which have too few "
             "candidates",
             dataset.organism,
             decoys.n_moved,

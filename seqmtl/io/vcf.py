@@ -13,6 +13,7 @@ from seqmtl.io.tsv import WHOLE_NUMBER, is_coordinate
 
 CHROM = 0
 POS = 1
+ID = 2
 REF = 3
 ALT = 4
 INFO = 7

@@ -115,7 +115,7 @@ def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
         "organism": organism,
         "n_bases": f"{facts['bases']:,}",
         "image": embedded(lambda: draw_rounds(rounds)) if len(rounds) > 1 else "",
-        "precision": "; ".join(expectation(facts)),
+        "expected": next(iter(expectation(facts)), ""),
         "relatives": relatives_text(**relatives) if relatives else "",
         "logos": _logos(organism, facts) if relatives else [],
         "is_learnt": len(rounds) > 1,

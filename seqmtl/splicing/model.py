@@ -426,7 +426,7 @@ def estimated_accuracy(facts: Mapping[str, Any]) -> dict[float, tuple[float, flo
 
 
 def expectation(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line about the introns that are expected in a genome without labels, and called."""
+    """Return lines on the introns expected in a genome without labels, and on those called."""
     if "calls" not in facts:
         return []
     expected, bases = facts["calls"]["expected"], max(1, facts["bases"])
@@ -436,8 +436,8 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
     )
     return [
         f"about {expected:,.0f} introns are expected in {bases:,} bases of the genome "
-        f"({1e6 * expected / bases:,.0f} per Mb); estimated from the probabilities, "
-        f"{called or 'none of them is called at p >= 0.5'}"
+        f"({1e6 * expected / bases:,.0f} per Mb)",
+        f"estimated from the probabilities, {called or 'none of them is called at p >= 0.5'}",
     ]
 
 

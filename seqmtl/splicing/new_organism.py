@@ -208,9 +208,13 @@ def train_unlabelled(
     return self_training
 
 
-def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
-    """Log the expected precision of calls in a genome without labels, and warnings on them."""
+def log_expectation(name: str, facts: Mapping[str, Any]) -> None:
+    """Log how many introns are expected in a genome without labels, and how many are called."""
     for line in expectation(facts):
         logger.info("%s: %s", name, line)
+
+
+def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
+    """Log warnings on the calls in a genome without labels."""
     for warning in facts["warnings"]:
         logger.warning("%s: %s; check some introns in a genome browser before use", name, warning)

@@ -21,6 +21,7 @@ from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.new_organism import (
     add_unlabelled,
     check_new,
+    log_expectation,
     log_warnings,
     with_relatives,
 )
@@ -66,7 +67,6 @@ class IntronPredictor(Predictor):
         arguments = self._base, self.organism, self.genome, self.like, self.tree
         model = add_unlabelled(*arguments).paired()
         log_warnings(self.organism, model.training["unlabelled"][self.organism])
-        logger.info("%s: seqmtl annotate learns from the genome, and finds more", self.organism)
         return model
 
     def unsupported(self, file_format: Format) -> Mapping[str, str]:
@@ -117,6 +117,9 @@ class IntronPredictor(Predictor):
         introns: float | None = None,
     ) -> PairedFinder:
         """Return the finder of the introns and their ends; a new organism is added first."""
+        if file_format is not None and self.like is not None and self.genome is not None:
+            log_expectation(self.organism, self.model.training["unlabelled"][self.organism])
+            logger.info("%s: seqmtl annotate learns from the genome, and finds more", self.organism)
         signals = None if file_format is None else self.signals(file_format)
         return PairedFinder(
             self.model, self.organism, filters=filters, introns=introns, signals=signals

@@ -667,7 +667,10 @@ class ExampleSource:
         if not has_both or self.is_stream or self.split in ("all", trained):
             return
         logger.info(
-            "%s: the split %s is compared with the split %s", self.name, self.split, trained
+            "%s: looking for windows of the split %s in the split %s",
+            self.name,
+            self.split,
+            trained,
         )
         parts = tuple(replace(part, split=trained) for part in self.parts)
         with messages_from(logging.WARNING):  # the file has its note

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
-from seqmtl.io.vcf import CHROM, REF, VcfReader, escape
+from seqmtl.io.vcf import CHROM, ID, REF, VcfReader, escape
 from seqmtl.variant_effects.alleles import REASONS
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ EXON = "exon"
 TABLE = (
     "contig",
     "pos",
+    "id",
     "ref",
     "alt",
     "organism",
@@ -166,14 +167,7 @@ class EffectText:
         self, row: Sequence[bytes], alt: bytes, effects: Effects, i: int, position: int
     ) -> str:
         """Return the effects of allele i as a line of the table; positions are 1-based."""
-        fields = [
-            readable(row[CHROM]),
-            str(position),
-            readable(row[REF]),
-            alt.decode(),
-            self._organism,
-            self._kind,
-        ]
+        fields = [*_allele(row, alt, position), self._organism, self._kind]
         for c in (0, 1):
             is_found = effects.strands[i][c] >= 0
             fields += [
@@ -198,7 +192,7 @@ class ScoreText(EffectText):
         Its organism.
     """
 
-    columns = ("contig", "pos", "ref", "alt", "organism", "score_ref", "score_alt", "delta")
+    columns = (*TABLE[:6], "score_ref", "score_alt", "delta")
 
     def __init__(self, organism: str) -> None:
         super().__init__("score", organism)
@@ -219,9 +213,8 @@ class ScoreText(EffectText):
         self, row: Sequence[bytes], alt: bytes, effects: Effects, i: int, position: int
     ) -> str:
         """Return the scores of allele i as a line of the table; POS is 1-based."""
-        fields = [readable(row[CHROM]), str(position), readable(row[REF]), alt.decode()]
         values = _scores_and_change(effects.scores[i][0], 5)
-        return "\t".join([*fields, self._organism, *values]) + "\n"
+        return "\t".join([*_allele(row, alt, position), self._organism, *values]) + "\n"
 
 
 class ExonText(EffectText):
@@ -236,7 +229,7 @@ class ExonText(EffectText):
     """
 
     columns = (
-        *TABLE[:5],
+        *TABLE[:6],
         "transcripts",
         "first",
         "last",
@@ -280,7 +273,7 @@ class ExonText(EffectText):
 
     def line(self, row: Sequence[bytes], alt: bytes, effects: Any, i: int, position: int) -> str:
         """Return the exons that allele i reaches as lines of the table; positions are 1-based."""
-        fields = [readable(row[CHROM]), str(position), readable(row[REF]), alt.decode()]
+        fields = _allele(row, alt, position)
         return "".join(
             "\t".join([*fields, self._organism, "&".join(names), first, last, strand, *values])
             + "\n"
@@ -317,6 +310,12 @@ def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> byt
     if not b"".join(meta[:1]).startswith(b"##fileformat="):
         meta = [b"##fileformat=VCFv4.2", *meta]  # other programs take no file without it
     return b"".join(line + b"\n" for line in (*meta, *added, vcf.columns))
+
+
+def _allele(row: Sequence[bytes], alt: bytes, position: int) -> list[str]:
+    """Return the first columns of the table: contig, position, ID and both alleles."""
+    contig, name, ref = (readable(row[column]) for column in (CHROM, ID, REF))
+    return [contig, str(position), name, ref, alt.decode()]
 
 
 def _offset(effects: Effects, i: int, c: int, position: int) -> str:

@@ -244,7 +244,7 @@ def test_the_share_in_genes_and_what_lacks(tmp_path, caplog):
     facts = summary["organisms"]["x"]
     assert facts["decoys_lacking"] > 0
     assert "decoys fewer than requested" in caplog.text
-    assert "from other strata than planned" not in caplog.text or facts["decoys_from_other_strata"]
+    assert "outside the planned regions" not in caplog.text or facts["decoys_from_other_strata"]
 
 
 def test_decoys_of_tss_have_the_dinucleotides_of_the_sites(tmp_path):

@@ -160,7 +160,8 @@ class TestPicture:
         figure = draw_kernel(kernel)
         shown = _check_texts(figure)
         assert {"3 kernels", *kernel.labels} <= set(shown)
-        assert any(text.startswith("Similarity of 3 tasks: mean of 3 kernels") for text in shown)
+        titles = [text.replace("\n", " ") for text in shown]
+        assert any(text.startswith("Similarity of 3 tasks: mean of 3 kernels") for text in titles)
         images = [axes.images[0] for axes in figure.axes if axes.images]
         rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         ordered = kernel.restrict(rows)

@@ -6,6 +6,7 @@ import pytest
 from seqmtl._html import fill
 from seqmtl.evaluation import add_expected, evaluate
 from seqmtl.evaluation.cells import draw_dots, metric_cells
+from seqmtl.reporting.figures import draw_lengths
 from seqmtl.reporting.signal_sections import results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
@@ -85,3 +86,12 @@ def test_dots_and_whiskers_are_the_results(methods):
         np.testing.assert_allclose(of_mean, [mean - below, mean + above])
     low, high = axes.get_xlim()
     assert 0.2 < low < min(map(min, dots)) < max(map(max, dots)) < high
+
+
+def test_every_length_is_in_a_bar():
+    lengths = [1, 50, 50, 80, 2_000]
+    figure = draw_lengths(lengths)
+    (axes,) = figure.axes
+    assert sum(bar.get_height() for bar in axes.patches) == len(lengths)
+    assert axes.get_title(loc="left") == "Median 50 bases"
+    assert draw_lengths([60, 60]).axes[0].patches

@@ -14,6 +14,7 @@ from seqmtl.reporting.introns import (
     by_intron,
     calls_in,
     intron_rows,
+    likely_lengths,
     read_calls,
 )
 
@@ -185,3 +186,8 @@ def test_calls_in_memory_are_those_of_the_files(world, tmp_path):
         assert sites == of_files != []
         p, of_files = ([call.probability for _, call in c] for c in (called, written))
         assert_allclose(p, of_files, rtol=0, atol=error)
+
+
+def test_lengths_are_those_of_probable_introns():
+    found = {("c", 0, 50, False): 0.4, ("c", 100, 180, True): 0.5, ("d", 7, 10, False): 0.95}
+    assert likely_lengths(found) == [80, 3]

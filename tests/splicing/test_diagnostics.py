@@ -12,6 +12,7 @@ from seqmtl.loading import load
 from seqmtl.reporting.folder_sections import paired_models
 from seqmtl.splicing.diagnostics import warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
+from seqmtl.splicing.model import estimated_accuracy, expectation
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
@@ -81,3 +82,20 @@ def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):
         for model.training in ({}, {"unlabelled": {"b": {}}})
     ]
     assert listed == [["a", "b"], ["b"]]
+
+
+def test_precision_and_recall_by_hand():
+    """Of 200 introns expected, 100 are called at 0.5, 80 of them right; 50 at 0.9, 48 right."""
+    calls = {"expected": 200.0, "p50": [100, 0.2], "p90": [50, 0.04]}
+    accuracy = estimated_accuracy({"calls": calls})
+    assert accuracy == {0.5: pytest.approx((0.8, 0.4)), 0.9: pytest.approx((0.96, 0.24))}
+    expected, called = expectation({"calls": calls, "bases": 4_000_000})
+    assert expected == "about 200 introns are expected in 4,000,000 bases of the genome (50 per Mb)"
+    assert called == (
+        "estimated from the probabilities, 40% of them are called at p >= 0.5 with a precision of "
+        "80%, 24% of them are called at p >= 0.9 with a precision of 96%"
+    )
+    none = {"expected": 3.0, "p50": [0, 0.0], "p90": [0, 0.0]}
+    assert estimated_accuracy({"calls": none}) == estimated_accuracy({}) == {}
+    assert "none of them is called" in expectation({"calls": none, "bases": 10})[1]
+    assert expectation({}) == []

@@ -228,7 +228,10 @@ def _write(folder, letters, transcripts, variants):
         for strand in "+-"[own.is_reverse]
     ]
     (folder / "x.gff3").write_text("##gff-version 3\n" + "".join(lines))
-    rows = [f"{CHR}\t{at + 1}\t.\t{ref}\t{alt}\t.\t.\t.\n" for at, ref, alt in variants]
+    rows = [
+        f"{CHR}\t{at + 1}\trs{k}\t{ref}\t{alt}\t.\t.\t.\n"
+        for k, (at, ref, alt) in enumerate(variants)
+    ]
     (folder / "x.vcf").write_text(HEADER + "".join(rows))
 
 
@@ -270,6 +273,7 @@ def test_the_vcf_and_the_table_have_the_exons_of_every_allele(case, parts, seqmt
         for item in record[7].split("SeqMTL_annotated_exon=")[1].split(";")[0].split(",")
     ]
     assert len(items) == len(table) == len(effects.alleles) >= 2
+    assert {(row["id"], int(row["pos"])) for row in table} == {("rs0", start + 1), ("rs1", end + 1)}
     for item, row, exon, values in zip(items, table, *effects[1:], strict=True):
         first, last = (scorer.exons.bounds[exon] - scorer.exons.origins[0]).tolist()
         numbers = [*values[1], *values[0], np.nansum(values[:, 1] - values[:, 0])]
@@ -338,8 +342,13 @@ def test_what_cannot_be_done(case, parts, seqmtl, tmp_path):
     assert "0 of 1 alleles reach annotated exons" in _annotate(case, seqmtl, tmp_path)
     text = (tmp_path / "x.gff3").read_text()
     (tmp_path / "x.gff3").write_text(text.replace("chr3\t", "3\t"))
-    told = _annotate(case, seqmtl, tmp_path)
+    told = _annotate(case, seqmtl, tmp_path, code=1)
+    assert f"error: {tmp_path}/x.gff3, {tmp_path}/x.fa: " in told
     assert "'chr' is added to those asked for" in told
+    # contigs without variants are no error
+    with open(tmp_path / "x.fa", "a") as stream:
+        stream.write(f">3\n{letters[:3000]}\n")
+    assert "0 exons on 0 contigs of variants" in _annotate(case, seqmtl, tmp_path)
 
 
 def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, seqmtl, tmp_path):

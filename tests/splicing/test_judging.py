@@ -263,11 +263,14 @@ def test_rows_without_a_strand_add_their_reads(case, chains, tmp_path, seqmtl):
     strands = chains[0].strand, "."
     rows = [f"chr1\t{start}\t{end}\tj\t{7 + k}\t{strand}" for k, strand in enumerate(strands)]
     rows.append(f"chr1\t3\t{end}\tj\t5\t.")  # too near to the end of the contig
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/transcripts.tsv").write_text("of an earlier run\n")
     (tmp_path / "x.bed").write_text("\n".join(rows) + "\n")
     _judge(seqmtl, case, tmp_path / "x.bed", "--min-probability 0.1", tmp_path / "out")
     _, *table = rows_of(tmp_path / "out/introns.tsv")
     assert {(row[1], row[10]) for row in table} == {(str(start + 1), "15"), ("4", "5")}
     assert (tmp_path / "out/x.bed").read_text().splitlines() == rows
+    assert not (tmp_path / "out/transcripts.tsv").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from seqmtl import TaskKernel, Windows
+from seqmtl.commands.evaluate import _joined
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
 from seqmtl.loading import load
+from seqmtl.scanning.candidate_scores import CandidateScores
 from seqmtl.sequences import encode
 from seqmtl.splicing import fit, fit_layer, paired_scores, score_paired
 from seqmtl.splicing.candidates import cut_regions, end_finders, find_piece
@@ -45,9 +47,11 @@ def _rename(path, renamed):
 
 def test_partners_help_and_one_command_shows_it(case, tmp_path, capsys):
     data = f"{case}/donors {case}/acceptors"
-    run(f"evaluate {case}/splice {data} --bootstrap 0 --json {tmp_path}/metrics.json")
+    files = f"--json {tmp_path}/metrics.json --plot {tmp_path}/curves.svg"
+    run(f"evaluate {case}/splice {data} --bootstrap 0 {files}")
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     metrics = json.loads((tmp_path / "metrics.json").read_text())["signals"]
+    assert (tmp_path / "curves.svg").read_bytes().startswith(b"<?xml")
     assert lines[0] == ["signal", "method", "organism", "auprc_genome", "auroc", "precision_80"]
     assert [line[:3] for line in lines[1:4]] == [
         ["donor", "alone", "a"],
@@ -460,3 +464,28 @@ def test_further_exons_and_introns_teach_content(case):
         means.append(np.mean(sums))
     assert means[0] > 0.5 > 0 > means[1]
     assert means[0] > means[2] + 0.2
+
+
+def test_curves_of_pairs_have_a_name_for_each_way_of_scoring():
+    results = [
+        CandidateScores(
+            np.array([1, -1], dtype=np.int8),
+            np.array([k, 0.5]),
+            np.array(["ant", "bee"]),
+            np.array([1, k + 1]),
+            signal=signal,
+            method=method,
+        )
+        for k, (signal, method) in enumerate([("donor", "alone"), ("acceptor", "paired")])
+    ]
+    labels, scores, names, counts, *_ = _joined(results)
+    assert labels.tolist() == [1, -1, 1, -1]
+    assert scores.tolist() == [0, 0.5, 1, 0.5]
+    assert names.tolist() == [
+        "ant, donor alone",
+        "bee, donor alone",
+        "ant, acceptor paired",
+        "bee, acceptor paired",
+    ]
+    assert counts is not None
+    assert counts.tolist() == [1, 1, 1, 2]

@@ -43,7 +43,8 @@ def test_a_scan_places_an_organism_by_its_genome(scan):
     pattern = r"c: --like auto: the mean of all; relatives used: [ab] 0\.\d\d, [ab] 0\.\d\d\n"
     assert re.search(pattern, messages)
     assert re.search(
-        r"expected in 2\d\d,\d{3} bases of the genome: \d+ introns \([\d,]+ per Mb\), \d+ called ",
+        r"c: about \d+ introns are expected in 2\d\d,\d{3} bases of the genome \([\d,]+ per Mb\)\n"
+        r"seqmtl: note: c: estimated from the probabilities, \d+% of them are called at p >= 0.5 ",
         messages,
     )
     assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
@@ -161,9 +162,20 @@ def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
     assert "by models trained on the predictions of the round before" in page
-    assert re.search(
-        r"expected in [\d,]+ bases of the genome: [\d,]+ introns \([\d,]+ per Mb\), ", page
-    )
+    expected, p50, p90 = (summary["calls"][key] for key in ("expected", "p50", "p90"))
+    assert f"about {expected:,.0f} introns are expected in {summary['bases']:,} bases of" in page
+    for least, (n, false) in ((0.5, p50), (0.9, p90)):
+        accuracy = f"<td>{1 - false:.0%}</td>\n<td>{n * (1 - false) / expected:.0%}</td>"
+        row = rf"<th scope=\"row\">{least}</th>\s*<td>[\d,]+</td>\s*" + re.sub(
+            r"\s+", r"\\s*", accuracy
+        )
+        assert re.search(row, page)
+    relatives = summary["relatives"]["weights"]
+    assert relatives.keys() == {"a", "b"}
+    assert sum(relatives.values()) == pytest.approx(1)
+    assert f"relatives used: a {relatives['a']:.2f}, b {relatives['b']:.2f}" in page
+    for picture in ("Lengths of introns", "Weights of letters around donors"):
+        assert f'alt="{picture}"' in page
     assert "seqmtl introns model.seqmtl c.fa annotation.gff3 --organism c -o judged" in page
     assert f"Results in {out.name}." in page
     assert "precision" not in summary
