@@ -126,35 +126,6 @@ def test_scores_and_sums_are_those_of_the_features(monkeypatch, words, bits, wit
     assert_allclose(W, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "text", ["spectrum:1-3,gapped:5/3=0.5", "gapped:6/3:stranded,spectrum:2", "spectrum:4,hash:6"]
-)
-def test_stretches_add_up_to_the_score(text):
-    """Read every base, by letters, up to the next N or the end; both strands and gaps."""
-    rng = np.random.default_rng(1)
-    features, length = parse_features(text), 20
-    w = rng.normal(size=features.n_features())
-    levels = features.position_weights(w, length)
-    strings = ["".join(row) for row in rng.choice(list("ACGT"), (5, length))]
-    strings += [strings[0][:9] + "N" + strings[0][10:], "ACGTN" * 4]
-
-    def entry(d, kmer):
-        return levels[d - 1][0, sum(4**j * "ACGT".index(c) for j, c in enumerate(kmer[::-1]))]
-
-    expected = [
-        sum(
-            entry(d, string[l : l + d])
-            for l in range(length)
-            for d in range(1, min(len(levels), length - l) + 1)
-            if "N" not in string[l : l + d]
-        )
-        * (length / (length - string.count("N"))) ** 0.5
-        for string in strings
-    ]
-    X = features.transform(strings).astype(float)
-    assert_allclose(X @ w, expected, atol=1e-5)
-
-
 def test_a_wide_stretch_folds():
     """11 bases with 7 letters: 126 patterns of 4 million stretches; against the features."""
     rng = np.random.default_rng(1)
