@@ -25,14 +25,11 @@ from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.simulation import default_tree, simulate, write_simulation
 from seqmtl.simulation.trees import drift_traits, read_organisms
 from tests.crashes import die_at_renames, files_of
+from tests.oracles.annotation import reverse_complement
 
 TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
 SMALL = {"tree": TREE, "chromosome_length": 60_000, "n_windows": 150, "seed": 3}
 SIGNALS = ("acceptor", "donor")
-
-
-def reverse_complement(text: str) -> str:
-    return text[::-1].translate(str.maketrans("ACGTNacgtn", "TGCANtgcan"))
 
 
 def read_fasta(path: Path) -> dict[str, str]:
