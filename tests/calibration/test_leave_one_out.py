@@ -8,8 +8,7 @@ from seqmtl import KernelMKLClassifier, KmerCounts, MultiTaskClassifierCV, Multi
 from seqmtl.calibration.leave_one_out import find_copies, parts_of_copies
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
-
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
+from tests.oracles.annotation import reverse_complement
 
 
 def test_copies_are_found_by_score_and_norm():
@@ -48,13 +47,9 @@ def _as_given(text):
     return text
 
 
-def _reverse_complement(text):
-    return text.translate(COMPLEMENT)[::-1]
-
-
 @pytest.mark.parametrize("share", [0.2, 1.0])
 @pytest.mark.parametrize("is_of_other_task", [False, True])
-@pytest.mark.parametrize("copy", [_as_given, _reverse_complement])
+@pytest.mark.parametrize("copy", [_as_given, reverse_complement])
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -65,7 +60,7 @@ def _reverse_complement(text):
     ids=lambda e: type(e).__name__,
 )
 def test_copies_do_not_make_noise_look_certain(estimator, copy, is_of_other_task, share):
-    if isinstance(estimator, KernelMKLClassifier) and copy is _reverse_complement:
+    if isinstance(estimator, KernelMKLClassifier) and copy is reverse_complement:
         pytest.skip("its kernels are of one strand")
     rng = np.random.default_rng(2)  # no pattern by chance: without copies, probabilities are alike
     texts, new = _random_texts(120, rng), _random_texts(200, rng)

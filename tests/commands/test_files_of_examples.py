@@ -12,6 +12,7 @@ import pytest
 
 from seqmtl import KmerCounts, MultiTaskModel, Windows, train
 from seqmtl.commands._kinds import data_file, name_and_path
+from tests.oracles.annotation import reverse_complement
 
 MOTIFS = {"ant": "TGACTCA", "bee": "CACGTGA"}
 FREE = "--features gapped:6/4 --selection none"
@@ -105,7 +106,7 @@ def test_intervals_of_a_genome_are_explained(here, tmp_path, seqmtl):
         _, name, _, _, letter, *_ = row.split("\t")
         letters[name] = letters.get(name, "") + letter
     genome = "ACGGTTCAAGCT" * 6
-    other = genome[20:45].translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    other = reverse_complement(genome[20:45])
     assert sorted(text.rstrip("N") for text in letters.values()) == sorted([genome[3:33], other])
 
 

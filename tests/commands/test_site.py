@@ -9,6 +9,7 @@ import pytest
 from seqmtl import MultiTaskClassifierCV, MultiTaskSVC, WeightedDegree, Windows, load
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
+from tests.oracles.annotation import reverse_complement
 
 LENGTH, GAP, N_SITES = 60, 150, 80
 #: What is around a site, "|" before its first base, the words of which one begins there, and the
@@ -18,11 +19,6 @@ SIGNALS = {
     "stop": ("GGCTCC|ATTGC", ["TAA", "TAG", "TGA"], 3),
     "tss": ("TATAAAGGCGGCC|AGTTC", ["A", "G"], 1),
 }
-_TURN = str.maketrans("ACGT", "TGCA")
-
-
-def turned(text):
-    return text.translate(_TURN)[::-1]
 
 
 def genome_of(signal, rng):
@@ -39,7 +35,7 @@ def genome_of(signal, rng):
         text, place = near[0] + rng.choice(words) + near[1], len(before)
         first, is_reverse = GAP * (i + 1) + int(rng.integers(40)), bool(i % 2)
         if is_reverse:
-            text, place = turned(text), len(text) - 1 - place
+            text, place = reverse_complement(text), len(text) - 1 - place
         letters[first : first + len(text)] = text
         sites.append((first + place, is_reverse))
     return "".join(letters), sites
@@ -49,7 +45,7 @@ def cut(letters, site, offset, length=LENGTH):
     """Return the window in which a site is at a base."""
     base, is_reverse = site
     if is_reverse:
-        return turned(letters[base + 1 - length + offset : base + 1 + offset])
+        return reverse_complement(letters[base + 1 - length + offset : base + 1 + offset])
     return letters[base - offset : base - offset + length]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from seqmtl import Spectrum, TaskKernel
 from seqmtl.core import dcd, gram
@@ -163,27 +163,6 @@ def test_the_epoch_limit_is_kept_and_the_gap_reported():
     solution = strings(T=1).solve(tol=1e-9, max_epochs=2)
     assert (solution.n_epochs, solution.converged) == (2, False)
     assert solution.gap > 1e-9
-
-
-@pytest.mark.parametrize("T", [1, 3])
-def test_novelty_detection_is_a_quadratic_program_in_a_box(T):
-    """Widmer 2015, 3.2.4: novelty detection is a quadratic program in a box, by L-BFGS-B."""
-    C = np.random.default_rng(2).uniform(0.02, 0.2, 60)
-    case = numbers(n=60, T=T, seed=5, C=C, bias=0.0)
-    case.X += 1.0
-    case.z = np.ones(60)
-    solution, H = case.solve(tol=1e-10), case.hessian()
-    result = minimize(
-        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0),
-        np.zeros(60),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, top) for top in C],
-        options={"ftol": 1e-16, "gtol": 1e-11},
-    )
-    assert solution.dual == pytest.approx(-result.fun, rel=1e-8)
-    assert_allclose(solution.margins, H @ result.x, atol=1e-4)
-    assert not solution.bias.any()
 
 
 class _Recorded:

@@ -6,30 +6,15 @@ from numpy.testing import assert_array_equal
 
 from seqmtl import MultiTaskModel, MultiTaskSVR
 from seqmtl.commands.main import main
-from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
 from tests.estimators.examples import FEATURES, TIGHT, numbers, strings
-from tests.oracles import svm as oracle
 
 by_linear_svr = pytest.mark.parametrize(
     "loss", ["epsilon_insensitive", "squared_epsilon_insensitive"]
 )
-
-
-@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
-def test_many_tasks_equal_a_general_optimiser(loss):
-    """Widmer 2015, 3.2.4: multi-task regression, by L-BFGS-B on the dual."""
-    X, y, tasks = numbers()
-    svr = MultiTaskSVR(task_kernel="easy", C=0.4, loss=loss, **TIGHT).fit(X, y, tasks=tasks)
-    ids = np.array([svr.tasks_.index(name) for name in tasks])
-    K = svr.task_kernel_.matrix
-    _, dual = oracle.solve_dual(X, y, ids, K, 0.4, loss, epsilon=0.1)
-    value = oracle.primal(X, y, ids, K, 0.4, loss, svr.coef_.T, svr.intercept_, 1.0, 0.1)
-    assert value == pytest.approx(dual, rel=1e-6)
-    assert 0 <= svr.dual_gap_ <= 1e-8
 
 
 def test_epsilon_is_the_error_that_costs_nothing():

@@ -11,7 +11,7 @@ from seqmtl.explanation import contributions, mean_kmers, mutagenesis, poim
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows, reverse_complement
 from tests.explanation.test_poim import make_model
-from tests.oracles.wd import betas
+from tests.oracles.wd import betas, hash_slot
 
 TEXTS = ["ACGTTGCATG", "TTTTTTTTTT", "ACGNNGCATG", "NACGTACNTN", "NNNNNNNNNN", "GATTACAGAT"]
 BINS = "wd:3,kmers:1-3/4=0.3,kmers:2/inf@-3..4=0.5,kmers:4@1..3"
@@ -50,15 +50,6 @@ def code(word):
     return int("".join(str("ACGT".index(letter)) for letter in word), 4)
 
 
-def hash_index(slot, number, bits):
-    """The documented hash in integers of any size."""
-    mask = (1 << 64) - 1
-    h = ((number + slot * 0x9E3779B97F4A7C15) & mask) ^ ((slot << 40) & mask)
-    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & mask
-    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & mask
-    return (h ^ (h >> 31)) & ((1 << bits) - 1)
-
-
 def lay_out(views, anchor, L):
     """Bins {start: bin} of every view and length of k-mers: (k, weight, first index, bins)."""
     levels, offset = [], 0
@@ -87,7 +78,7 @@ def parts_of(text, w, views, anchor, bits):
             if set(word) <= set("ACGT"):
                 index = offset + place * 4**k + code(word)
                 if bits:
-                    index = hash_index(65536 * level + place, code(word), bits)
+                    index = hash_slot(65536 * level + place, word, bits)
                 found[l : l + k] += np.sqrt(weight) * w[index] / k
     return found / np.sqrt(square)
 

@@ -13,12 +13,9 @@ from numpy.testing import assert_allclose
 from seqmtl.explanation import contributions, mutagenesis
 from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
 from seqmtl.sequences import Windows
-from tests.scanning.cases import flip, make_contig
+from tests.oracles.annotation import reverse_complement
+from tests.scanning.cases import make_contig
 from tests.scanning.test_sliding import FEATURES, make_model
-
-
-def turned(kmer):
-    return kmer.translate(str.maketrans("ACGT", "TGCA"))[::-1]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +35,7 @@ def test_parts_sum_to_the_score_and_changes_are_those_of_edited_windows(text, le
         score = model.decision_function(Windows.from_strings([edited]), "fly")[0]
         assert changes[i, j, code] == pytest.approx(score - scores[i], abs=1e-6)
     windows.is_reverse[:] = True
-    read = Windows.from_strings([flip(string) for string in strings])
+    read = Windows.from_strings([reverse_complement(string) for string in strings])
     assert_allclose(mutagenesis(model, windows, "fly"), mutagenesis(model, read, "fly"), atol=1e-12)
 
 
@@ -61,7 +58,7 @@ def test_top_kmers_raise_the_mean_score_of_random_windows(text):
     for row in rows:
         has = [string[2:5] == row.kmer for string in strings]
         assert row.weight == pytest.approx(scores[has].mean() - scores.mean(), abs=1e-6)
-        assert row.other_strand == ("." if is_stranded else turned(row.kmer))
+        assert row.other_strand == ("." if is_stranded else reverse_complement(row.kmer))
         kmers = {row.kmer, row.other_strand}
         assert row.n_windows == sum(any(kmer in string for kmer in kmers) for string in found)
     weights = [row.weight for row in rows]
@@ -74,7 +71,7 @@ def test_top_kmers_raise_the_mean_score_of_random_windows(text):
 def test_a_kmer_anywhere_is_listed_once_beside_features_of_positions():
     rows = top_kmers(make_model("wd:2,spectrum:1-3", length=7), "fly", 64, k=3)
     assert len(rows) == 32
-    assert all(row.other_strand == turned(row.kmer) for row in rows)
+    assert all(row.other_strand == reverse_complement(row.kmer) for row in rows)
 
 
 def logo_of(heights):
@@ -89,7 +86,7 @@ def test_kmers_are_aligned_to_motifs():
     """TGACTC fits as GAGTCA; TGAGAC differs once; AAA is short."""
     rows = [("TGAGTC", 6.0), ("TGACTC", 3.0), ("GAGTCAT", 2.8), ("GGGG", 4.0), ("AAA", 9.0)]
     rows += [("TGAGAC", 0.6)]
-    kmers = [CountedKmer(kmer, turned(kmer), weight, None) for kmer, weight in rows]
+    kmers = [CountedKmer(kmer, reverse_complement(kmer), weight, None) for kmer, weight in rows]
     kmers.append(CountedKmer("TGAGTT", ".", -5.0, None))
     first, second = align_kmers(kmers)
     assert logo_of(first) == [

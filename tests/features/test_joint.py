@@ -5,15 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree, core
-from seqmtl.core.kernel_stack import KernelStack
-from seqmtl.core.mkl import KernelSet
-from seqmtl.core.problem import Problem
+from seqmtl import JointFeatures, Spectrum, WeightedDegree
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
-from tests.oracles import kmers, mkl, wd
 
 PARTS = [
     WeightedDegree(degree=3),
@@ -150,47 +146,6 @@ def test_kernel_matrices_are_products_of_rows(kind):
         if G is not None:
             assert G.dtype == dtype
             assert_allclose(np.tril(G), np.tril(expected), rtol=1e-5, atol=1e-5)
-
-
-def _string_problem(letters, features, T):
-    rng = np.random.default_rng(5)
-    strings = ["".join(rng.choice(list(letters), 14)) for _ in range(40)]
-    y = np.where(["GT" in string[2:] for string in strings], 1.0, -1.0)
-    tasks, C = rng.integers(0, T, 40).astype(np.int16), rng.uniform(0.5, 4, 40)
-    rows = features.bind(Windows.from_strings(strings))
-    return strings, Problem(rows, y, tasks, np.eye(T), C)
-
-
-def _assert_optimal(problem, grams, kernels):
-    tol = 1e-4 if kernels.norm == 1 else 1e-7
-    solution = core.solve(problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000)
-    expected = mkl.solve_dual(
-        grams,
-        problem.y,
-        problem.tasks,
-        kernels.kernels.matrices(),
-        kernels.views,
-        problem.C,
-        "hinge",
-        kernels.norm,
-    )
-    assert solution.gap <= tol
-    assert solution.primal == pytest.approx(expected, rel=1e-6 + tol)
-    return solution
-
-
-@pytest.mark.parametrize("norm", [1.0, 4 / 3, 2.0, np.inf])
-def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm):
-    joint = JointFeatures([WeightedDegree(degree=3), Spectrum(k=2, begin=2, end=14)])
-    strings, problem = _string_problem("ACGTACGTACGTACGTACGTN", joint, 3)
-    spectrum = kmers.gram(strings, (KmerView(2, 2, None, 0, 11),), 2)
-    grams = [wd.gram(strings, strings, 3) + 1, spectrum + 1]
-    pair = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 0]])
-    matrices, which = np.array([np.ones((3, 3)), pair, np.eye(3)] * 2), np.repeat([0, 1], 3)
-    solution = _assert_optimal(problem, grams, KernelSet(KernelStack(matrices), which, norm))
-    X, W = _matrix(problem.rows), solution.W
-    f = (X @ W + solution.bias)[np.arange(40), problem.tasks]
-    assert_allclose(problem.y * f, solution.margins, atol=1e-8)
 
 
 def test_description_round_trip():

@@ -17,8 +17,7 @@ from seqmtl.features import _base
 from seqmtl.features.joint import features_from_dict, parse_features
 from seqmtl.features.kmer_counts import CountRows
 from seqmtl.sequences import Windows
-
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
+from tests.oracles.annotation import reverse_complement
 
 
 def _patterns(kind, first, last):
@@ -38,7 +37,7 @@ def _features(string, view, v):
             stretch = string[start : start + pattern[-1] + 1]
             if set(stretch) <= set("ACGT"):
                 kmer = "".join(c if j in pattern else "." for j, c in enumerate(stretch))
-                mirror = kmer.translate(COMPLEMENT)[::-1]
+                mirror = reverse_complement(kmer)
                 counts[v, kmer if is_stranded else min(kmer, mirror)] += 1
     n_letters = sum(c in "ACGT" for c in string)
     n_shown = {kmer: len(kmer.replace(".", "")) for _, kmer in counts}
@@ -126,35 +125,6 @@ def test_scores_and_sums_are_those_of_the_features(monkeypatch, words, bits, wit
     assert_allclose(W, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "text", ["spectrum:1-3,gapped:5/3=0.5", "gapped:6/3:stranded,spectrum:2", "spectrum:4,hash:6"]
-)
-def test_stretches_add_up_to_the_score(text):
-    """Read every base, by letters, up to the next N or the end; both strands and gaps."""
-    rng = np.random.default_rng(1)
-    features, length = parse_features(text), 20
-    w = rng.normal(size=features.n_features())
-    levels = features.position_weights(w, length)
-    strings = ["".join(row) for row in rng.choice(list("ACGT"), (5, length))]
-    strings += [strings[0][:9] + "N" + strings[0][10:], "ACGTN" * 4]
-
-    def entry(d, kmer):
-        return levels[d - 1][0, sum(4**j * "ACGT".index(c) for j, c in enumerate(kmer[::-1]))]
-
-    expected = [
-        sum(
-            entry(d, string[l : l + d])
-            for l in range(length)
-            for d in range(1, min(len(levels), length - l) + 1)
-            if "N" not in string[l : l + d]
-        )
-        * (length / (length - string.count("N"))) ** 0.5
-        for string in strings
-    ]
-    X = features.transform(strings).astype(float)
-    assert_allclose(X @ w, expected, atol=1e-5)
-
-
 def test_a_wide_stretch_folds():
     """11 bases with 7 letters: 126 patterns of 4 million stretches; against the features."""
     rng = np.random.default_rng(1)
@@ -181,28 +151,6 @@ def test_frequent_features_are_multiplied_in_parts(monkeypatch):
     monkeypatch.setattr(_base, "_DENSE", 20 * 7)  # 7 of the 42 features at a time
     G = features.bind(Windows.from_strings(strings)).gram(np.arange(20), np.float64)
     assert_allclose(np.tril(G), np.tril((X @ X.T).toarray()), atol=1e-6)
-
-
-def test_a_window_and_its_reverse_complement_are_one():
-    strings = ["ACGTTGCAAATC", "GATTTGCAACGT"]
-    both, one = (
-        KmerCounts(f"spectrum:1-4{word},gapped:5/3{word}").transform(strings).toarray()
-        for word in ("", ":stranded")
-    )
-    assert_allclose(both[0], both[1], atol=1e-6)
-    assert np.abs(one[0] - one[1]).max() > 0.05
-    windows = Windows.from_strings(strings)
-    windows.is_reverse[1] = True  # read from the other strand, it is the first one
-    rows = KmerCounts("spectrum:1-4:stranded").bind(windows)
-    G = rows.gram(np.arange(2), np.float64)
-    assert_allclose(G[1, 0], rows.squared_norms(), atol=1e-6)
-
-
-def test_letters_of_padding_do_not_count():
-    features = KmerCounts("spectrum:1-3,gapped:5/3")
-    X = features.transform(["ACGTTGCA" + "N" * 12, "N" * 20]).toarray()
-    assert_allclose(X[0], features.transform(["ACGTTGCA"]).toarray()[0], atol=1e-6)
-    assert not X[1].any()
 
 
 def test_exact_index_is_the_documented_one():

@@ -16,8 +16,7 @@ from seqmtl import (
 )
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.features.numeric import Numeric
-
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
+from tests.oracles.annotation import reverse_complement
 
 
 def _windows(n=6, length=23):
@@ -67,7 +66,7 @@ def test_names_of_kmers_anywhere(views):
     for row, sequence in zip(X, sequences, strict=True):
         strands = [sequence]
         if "stranded" not in views:
-            strands.append(sequence[::-1].translate(COMPLEMENT))
+            strands.append(reverse_complement(sequence))
         for column in row.indices:
             assert any(re.search(names[column], strand) for strand in strands)
     of_letters = {name for name, count in zip(names, X.sum(axis=0).A1, strict=True) if count}

@@ -141,26 +141,6 @@ def test_a_tree_is_descended_to_the_weights_that_plain_descent_finds(letters, mo
     assert_allclose(tree.W, plain.W, atol=1e-5)
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("bits", [None, 6])
-def test_position_weights_sum_to_the_score(spec, bits):
-    windows, _, _, X = _rows_both_ways(spec, "ACGTN", bits)
-    w = np.random.default_rng(2).standard_normal(X.shape[1])
-    features = PositionalKmers(spec, anchor=9, hash_bits=bits)
-    with np.errstate(over="ignore"):
-        parts = features.position_weights(w, windows.length)
-    for string, score in zip(windows.sequences(), X @ w, strict=True):
-        total = 0.0
-        for d, part in enumerate(parts, 1):
-            assert part.shape == (23, 4**d)
-            for l in range(23 - d + 1):
-                dmer = string[l : l + d]
-                if set(dmer) <= set("ACGT"):
-                    code = int("".join(str("ACGT".index(c)) for c in dmer), 4)
-                    total += part[l, code]
-        assert_allclose(total, score, atol=1e-5)
-
-
 def test_hashed_indices_are_the_documented_ones():
     with np.errstate(over="ignore"):
         X = PositionalKmers("wd:2,kmers:2/3", anchor=1, hash_bits=20).transform(["ACGTA"])

@@ -13,6 +13,7 @@ from seqmtl import Spectrum, WeightedDegree
 from seqmtl.features.joint import features_from_dict
 from seqmtl.sequences import Windows
 from tests.oracles import wd
+from tests.oracles.annotation import reverse_complement
 
 LETTERS = "ACGTacgtNR"
 
@@ -84,7 +85,7 @@ def test_reverse_windows_are_reverse_complements():
     codes = Windows.from_strings(["ACGTTGCANTTACG"]).codes
     forward = Windows(codes, [2], 8)
     reverse = Windows(codes, [2], 8, is_reverse=[True])
-    complement = forward.sequences()[0][::-1].translate(str.maketrans("ACGT", "TGCA"))
+    complement = reverse_complement(forward.sequences()[0])
     features = WeightedDegree(degree=4)
     assert (features.transform(reverse) != features.transform([complement])).nnz == 0
 

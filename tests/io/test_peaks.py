@@ -12,8 +12,7 @@ from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.io import load_genome
 from seqmtl.io.peaks import draw_negatives, read_avoided, read_peaks, windows_of_peaks
 from seqmtl.sequences.background import draw_background
-
-COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+from tests.oracles.annotation import reverse_complement
 
 
 def contigs_of(seed: int, n: int = 6_000) -> dict[str, str]:
@@ -59,7 +58,7 @@ def test_windows_are_the_letters_of_the_intervals(genome, write, window):
     expected = []
     for contig, begin, end, strand in rows:
         around = "N" * 300 + contigs[contig] + "N" * 300
-        read = around if strand != "-" else around[::-1].translate(COMPLEMENT)
+        read = around if strand != "-" else reverse_complement(around)
         first = 300 + begin if strand != "-" else len(around) - 300 - end
         n = window or end - begin
         first += (end - begin - n) // 2
@@ -130,7 +129,7 @@ def cut(contig: str, first: int, n: int, *, is_reverse: bool = False) -> str:
     """Return n letters from a base, N beyond the contig, in reading direction."""
     around = "N" * 10_000 + contigs_of(3)[contig] + "N" * 10_000
     letters = around[10_000 + first :][:n]
-    return letters[::-1].translate(COMPLEMENT) if is_reverse else letters
+    return reverse_complement(letters) if is_reverse else letters
 
 
 def test_windows_are_around_the_summits_of_narrowpeak(genome, write, caplog):

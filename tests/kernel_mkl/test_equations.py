@@ -9,9 +9,7 @@ from scipy.optimize import minimize
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from seqmtl.core.norms import minimise_on_ball, norm_of
 from seqmtl.kernel_mkl.rules import Shared, trade_off
-from seqmtl.kernel_mkl.svm import KernelSVM
 from tests.oracles import kernel_space as oracle
-from tests.oracles.tseng import divergence, step_in_ball
 
 EDGES = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
 L = np.diag(EDGES.sum(axis=1)) - EDGES
@@ -110,32 +108,3 @@ def test_weights_of_kernels_minimise_the_weighted_sum(p, norm):
     ((step,), _) = Shared(norm, p).step(old[None], g, q)
     assert (parts / step).sum() == pytest.approx(problem.value, rel=1e-5)
     assert_allclose(step, theta.value, atol=1e-3)
-
-
-def test_the_objective_of_a_task_falls_with_theta_by_half_its_energy():
-    """Li 2014, eq. 9, Theorem 1: the derivative of g_t in theta_m is -q_tm / 2, by differences."""
-    data = oracle.data(0)
-    H, y = next(iter(data.tasks))
-    machine = KernelSVM(H, y, np.full(y.size, 1.0), np.zeros(y.size, int), np.ones((1, 1, 1)))
-    theta, h = np.array([0.5, 0.4, 0.3]), 1e-4
-    solution = machine.solve(theta, 1e-10)
-    assert solution.primal == pytest.approx(solution.alpha.sum() - 0.5 * theta @ solution.q)
-    for m, unit in enumerate(np.eye(3)):
-        ends = [machine.solve(theta + sign * h * unit, 1e-10).primal for sign in (1, -1)]
-        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(-0.5 * solution.q[m], rel=1e-3)
-
-
-@pytest.mark.parametrize("r", [1.0, 1.1, 2.0, np.inf])
-def test_a_step_is_stationary_for_the_bregman_divergence(r):
-    """Li 2014, eq. 10, 11, 13, 15, 16: no feasible direction lowers step <slope, x> + D(x, v)."""
-    rng = np.random.default_rng(6)
-    v = rng.random(4)
-    v *= 0.9 / norm_of(v, r)
-    slope = -rng.random(4)
-    x = step_in_ball(v, slope, 0.7, r)
-    least = 0.7 * slope @ x + divergence(x, v, r)
-    for _ in range(200):
-        z = rng.random(4)
-        z *= rng.random() / norm_of(z, r)
-        near = x + 1e-3 * (z - x)  # the ball is convex
-        assert 0.7 * slope @ near + divergence(near, v, r) >= least - 1e-12

@@ -7,8 +7,7 @@ import pytest
 
 from seqmtl.commands.main import main
 from tests import mutations
-
-MASK = (1 << 64) - 1
+from tests.oracles import wd
 
 
 def read_model(path):
@@ -17,15 +16,6 @@ def read_model(path):
     arrays = {name: array.tolist() for name, array in arrays.items()}
     rows = arrays.get("rows", range(len(arrays["W"])))
     return description, arrays | {"W": dict(zip(rows, arrays["W"], strict=True))}
-
-
-def hashed(level, place, code, bits):
-    """The index of a k-mer, see PositionalKmers."""
-    slot = 65536 * level + place
-    h = (((code + slot * 0x9E3779B97F4A7C15) & MASK) ^ (slot << 40)) & MASK
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        h = ((h ^ (h >> shift)) * factor) & MASK
-    return (h ^ (h >> 31)) & ((1 << bits) - 1)
 
 
 def score(window, task, description, arrays):
@@ -39,7 +29,8 @@ def score(window, task, description, arrays):
             letters = ["ACGT".find(letter) for letter in window[l : l + k]]
             if min(letters) >= 0:
                 code = sum(4 ** (k - 1 - i) * letter for i, letter in enumerate(letters))
-                i = hashed(k - 1, l, code, bits) if bits else offset + l * 4**k + code
+                of_code = offset + l * 4**k + code
+                i = wd.hash_index(l, k, window[l : l + k], bits) if bits else of_code
                 total += math.sqrt(omega[k] / norm) * arrays["W"].get(i, zero)[task]
         offset += L * 4**k
     return total

@@ -10,6 +10,7 @@ from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows, encode
+from tests.oracles.annotation import reverse_complement
 
 
 @pytest.mark.parametrize(("letters", "here"), [("AG", "AG"), ("GT,GC", "GT"), ("TAA,TGA", "TGA")])
@@ -25,7 +26,7 @@ def test_the_letters_at_the_site_on_both_strands(letters, here, n_at_a_time, mon
     assert 20 < sum(expected) < 200
     assert site.is_in(Windows.from_strings(texts)).tolist() == expected
     assert site.consensus_of(Windows.from_strings(texts)).tolist() == number
-    turned = [t.translate(str.maketrans("ACGT", "TGCA"))[::-1] for t in texts]
+    turned = [reverse_complement(t) for t in texts]
     backward = Windows(encode("".join(turned)), 9 * np.arange(420), 9, is_reverse=[True] * 420)
     assert site.is_in(backward).tolist() == expected
     assert site.consensus_of(backward).tolist() == number
@@ -78,7 +79,7 @@ def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(cap
     rng = np.random.default_rng(2)
     texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(100)]
     texts = [f"{text[:20]}AG{text[22:]}" for text in texts]
-    turned = [text.translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    turned = [reverse_complement(text) for text in texts]
     y = [1] * 50 + [-1] * 50
     for site, letters, where in (
         (Site(19, 2, "AG"), texts, r"they have AG at base 20\)"),

@@ -27,7 +27,7 @@ def read_fasta(path):
 
 
 def reverse_complement(letters):
-    return letters[::-1].translate(str.maketrans("ACGT", "TGCA"))
+    return letters[::-1].translate(str.maketrans("ACGTacgt", "TGCAtgca"))
 
 
 def read_rows(path):

@@ -9,22 +9,15 @@ import os
 import numpy as np
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
-from seqmtl.commands.main import main
 from seqmtl.core.weights import TaskWeights
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.writers import formats
+from tests.invocation import exit_code
 from tests.summaries import training_summary
 
 LENGTH = 21
-#: A suffix of every format, and of those that are text.
+#: A suffix of every format.
 SUFFIXES = [suffixes[0].removeprefix(".") for suffixes in formats.SUFFIXES.values()]
-TEXT_SUFFIXES = [suffix for suffix in SUFFIXES if suffix != "bw"]
-TURNED = str.maketrans("ACGTN", "TGCAN")
-
-
-def flip(text):
-    """Return the other strand."""
-    return text[::-1].translate(TURNED)
 
 
 def make_contig(rng, n, share_of_n=0.0):
@@ -92,16 +85,8 @@ def bed_rows(path):
 def run_scan(folder, out, *options, genome="genome.fa", model="model.seqmtl", code=0):
     """Run the command on a folder's model and genome, and check its exit code."""
     command = ["scan", os.path.join(folder, model), os.path.join(folder, genome)]
-    assert code_of([*command, "--organism", "man", "-o", str(out), *options]) == code
+    assert exit_code([*command, "--organism", "man", "-o", str(out), *options]) == code
     return out
-
-
-def code_of(words):
-    """Run a command; return its exit code, also if an option has a wrong value."""
-    try:
-        return main(words)
-    except SystemExit as stop:
-        return stop.code
 
 
 def read_json(path):

@@ -19,12 +19,11 @@ from seqmtl.scanning import Scanner, SiteFilters, SiteFinder, filters, write_sca
 from seqmtl.scanning.finder import finder_of
 from seqmtl.scanning.writers import formats
 from seqmtl.sequences.sites import Sites
+from tests.invocation import exit_code
+from tests.oracles.annotation import reverse_complement
 from tests.scanning.cases import (
     SUFFIXES,
-    TEXT_SUFFIXES,
     bed_rows,
-    code_of,
-    flip,
     make_genome,
     make_model,
     read_json,
@@ -241,7 +240,7 @@ def test_wrong_options_are_refused_before_the_scan(scan, tmp_path, capsys, optio
 )
 def test_standard_input_is_read_once(folder, tmp_path, capsys, name, options, asking):
     command = ["scan", str(folder / "model.seqmtl"), "-", "--organism", "man", "-o"]
-    assert code_of([*command, str(tmp_path / name), *options]) == 2
+    assert exit_code([*command, str(tmp_path / name), *options]) == 2
     assert f"{asking} reads the genome twice" in capsys.readouterr().err
 
 
@@ -252,18 +251,6 @@ def test_from_standard_input_to_standard_output(folder, every, tmp_path):
         done = subprocess.run(command, stdin=stream, capture_output=True, check=True)
     (tmp_path / "x.bed").write_bytes(done.stdout)
     assert bed_rows(tmp_path / "x.bed") == every
-
-
-def test_a_genome_of_short_contigs_makes_empty_files(scan, tmp_path):
-    pybigwig = pytest.importorskip("pyBigWig")
-    make_genome(tmp_path / "genome.fa", {"a": 20, "b": 5})
-    files = {"genome": tmp_path / "genome.fa"}
-    for suffix in (*TEXT_SUFFIXES, "bedgraph.gz"):
-        assert text_rows(scan("-q", out=f"x.{suffix}", **files)) == []
-    scan("-q", out="x.bw", **files)
-    with pybigwig.open(str(tmp_path / "x.plus.bw")) as file:
-        assert file.chroms() == {"a": 20, "b": 5}
-        assert file.intervals("a") is None
 
 
 def test_without_pysam_there_is_no_index(scan, tmp_path, monkeypatch, capsys):
@@ -295,7 +282,8 @@ def test_letters_that_are_reported_are_logged(contigs, scan, tmp_path, capsys):
     make_model(tmp_path / "model.seqmtl", letters="GT,GC")
     rows = bed_rows(scan("-q", model=tmp_path / "model.seqmtl"))
     cut = [(contigs[c][s : s + 2].upper(), strand) for c, s, strand, _ in rows]
-    assert {text if strand == "+" else flip(text) for text, strand in cut} == {"GT", "GC"}
+    read = {text if strand == "+" else reverse_complement(text) for text, strand in cut}
+    assert read == {"GT", "GC"}
 
 
 def test_low_splice_scores_are_counted(every, scan, capsys):

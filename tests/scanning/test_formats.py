@@ -22,7 +22,8 @@ from seqmtl.scanning.writers.gff import hint_fields, in_gff
 from seqmtl.scanning.writers.lines import format_lines
 from seqmtl.scanning.writers.spsc import splice_scores
 from seqmtl.sequences import Windows, encode
-from tests.scanning.cases import LENGTH, SUFFIXES, TURNED, make_model, run_scan, text_rows
+from tests.oracles.annotation import reverse_complement
+from tests.scanning.cases import LENGTH, SUFFIXES, make_model, run_scan, text_rows
 
 SIGNALS = {"donor": "GT", "acceptor": "AG", "tss": ""}
 PRIOR = 0.1  # of the models of the tests
@@ -90,7 +91,7 @@ def candidates(site, contigs, letters):
         for first in range(len(text) - LENGTH + 1):
             window = text[first : first + LENGTH].upper()
             behind = LENGTH - site.offset - site.length
-            turned = window[::-1].translate(TURNED)
+            turned = reverse_complement(window)
             for strand, start, own in (("+", site.offset, window), ("-", behind, turned)):
                 if own[site.offset : site.offset + site.length] == letters or not letters:
                     found.append((number, first + start, strand, contig, own))
@@ -277,44 +278,20 @@ def test_bedtools_cuts_the_letters(folder, scan, tmp_path, expected, suffix):
 NAMES = ["HG#1#chr1", "lcl|a/b", "a=b,c;d&e", "50%", "(x)[y]{z}", "it's", "a>b", "chr1:1-10"]
 
 
-@pytest.mark.parametrize("program", ["bedtools", "gffread"])
-def test_programs_find_contigs_of_a_gff3_in_the_genome(scan, tmp_path, program):
-    """A pangenome names contigs HG#1#chr1, and programs compare names without decoding them."""
-    need(program)
-    genome, letters = tmp_path / "names.fa", "ACGGTTCAGC" * 10
-    genome.write_text("".join(f">{name}\n{letters}\n" for name in NAMES))
-    path = scan("names.gff3", genome=genome)
-    rows = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
-    assert list(dict.fromkeys(row[0] for row in rows)) == NAMES
-    if program == "bedtools":
-        out = call(program, "getfasta", "-fi", str(genome), "-bed", str(path))
-        found = [line[1:].rpartition(":")[0] for line in out.splitlines() if line[0] == ">"]
-        assert found == [row[0] for row in rows]
-        return
-    exons = [
-        f"{name}\tx\texon\t1\t100\t.\t+\t.\tParent=t{i}\n"
-        for i, name in enumerate(dict.fromkeys(row[0] for row in rows))
-    ]
-    (tmp_path / "exons.gff3").write_text("".join(["##gff-version 3\n", *exons]))
-    command = [program, "-g", str(genome), "-w", str(tmp_path / "out.fa")]
-    call(*command, str(tmp_path / "exons.gff3"))
-    records = (tmp_path / "out.fa").read_text().split(">")[1:]
-    assert ["".join(record.split("\n")[1:]) for record in records] == [letters] * len(NAMES)
-
-
-def test_gffutils_and_our_reader_read_the_names_of_contigs_back(scan, tmp_path):
-    """Like bedtools, gffutils does not decode the first column, so escapes would be other names."""
-    gffutils = pytest.importorskip("gffutils")
+def test_names_of_contigs_in_a_gff3_are_those_of_the_genome(scan, tmp_path):
+    """A pangenome names contigs HG#1#chr1, and bedtools compares names without decoding them."""
     genome = tmp_path / "names.fa"
     genome.write_text("".join(f">{name}\n{'ACGGTTCAGC' * 10}\n" for name in NAMES))
     path = scan("names.gff3", genome=genome)
-    features = gffutils.iterators.DataIterator(str(path))
-    assert list(dict.fromkeys(feature.seqid for feature in features)) == NAMES
-    lines = path.read_text().splitlines()
-    rows = [line.split("\t")[0] for line in lines if line[0] != "#"]
-    exons = "".join(f"{name}\tx\texon\t1\t9\t.\t+\t.\tParent=t\n" for name in rows)
+    names = [row[0] for row in text_rows(path)]
+    assert list(dict.fromkeys(names)) == NAMES
+    exons = "".join(f"{name}\tx\texon\t1\t9\t.\t+\t.\tParent=t\n" for name in names)
     (tmp_path / "exons.gff3").write_text(exons)
     assert read_annotation(tmp_path / "exons.gff3").contigs == NAMES
+    need("bedtools")
+    out = call("bedtools", "getfasta", "-fi", str(genome), "-bed", str(path))
+    found = [line[1:].rpartition(":")[0] for line in out.splitlines() if line[0] == ">"]
+    assert found == names
 
 
 @pytest.mark.parametrize("name", ["%41", "a%2f", "#a", ">a", "a\x01b"])

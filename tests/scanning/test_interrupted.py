@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -18,23 +15,6 @@ from seqmtl.scanning import TrackOptions, scan, write_scan
 from seqmtl.scanning.finder import finder_of
 from tests.scanning.cases import SUFFIXES, make_genome, make_model, run_scan
 
-#: Runs the command, and kills itself before one of the blocks is written.
-KILLED = """
-import os, signal, sys
-from seqmtl.scanning import filters
-n_blocks = int(sys.argv[1])
-def killed(summary, counts, add=filters.ScanSummary.add):
-    global n_blocks
-    n_blocks -= 1
-    if n_blocks == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    add(summary, counts)
-filters.ScanSummary.add = killed
-from seqmtl.commands.main import main
-sys.exit(main(sys.argv[2:]))
-"""
-
-
 SIZES = {"c1": 2_600, "tiny": 10, "c2": 1_600, "c3": 30}
 
 
@@ -43,8 +23,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interrupted")
     make_model(folder / "model.seqmtl")
     make_genome(folder / "genome.fa", SIZES)
-    text = "".join(f"{name}\t0\t{size}\n" for name, size in SIZES.items())
-    (folder / "regions.bed").write_text(text)
     return folder
 
 
@@ -75,22 +53,6 @@ def test_an_interrupted_scan_leaves_what_was_there(folder, tmp_path, suffix, n_c
     after = contents(tmp_path)
     assert {name for name in after if not name.endswith(".tbi")} == set(before)
     assert b"of an earlier scan" not in after.values()
-
-
-@pytest.mark.parametrize("suffix", ["bw", "bed.gz", "spsc"])
-def test_a_killed_scan_leaves_no_output_and_is_run_again(folder, tmp_path, suffix):
-    regions = ["--regions", str(folder / "regions.bed")]  # so contigs are not joined to one block
-    files = [str(folder / "model.seqmtl"), str(folder / "genome.fa")]
-    options = ["--organism", "man", "-q", "-o", str(tmp_path / f"x.{suffix}")]
-    command = [sys.executable, "-c", KILLED, "3", "scan", *files, *options, *regions]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    left = contents(tmp_path)
-    assert all(name.startswith(".x.") and ".unfinished-" in name for name in left)
-    run_scan(folder, tmp_path / f"x.{suffix}", "-q", *regions)
-    (tmp_path / "whole").mkdir()
-    run_scan(folder, tmp_path / "whole" / f"x.{suffix}", "-q", *regions)
-    for path in (tmp_path / "whole").iterdir():
-        assert path.suffix == ".tbi" or path.read_bytes() == (tmp_path / path.name).read_bytes()
 
 
 def test_a_failure_between_the_files_of_both_strands_leaves_whole_files(

@@ -9,7 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from tests.scanning.cases import flip, make_contig, make_model, run_scan, text_rows
+from tests.oracles.annotation import reverse_complement
+from tests.scanning.cases import make_contig, make_model, run_scan, text_rows
 
 UNIT = "GTAGGT"  # a junction before it or 4 bases later gives the same transcript
 
@@ -50,7 +51,7 @@ def test_the_better_of_two_junctions_is_chosen(folder, tmp_path, strand):
         intron = f"{UNIT}A{make_contig(rng, 300).replace('GT', 'GA')}TTTTCCTTTTAG"
         before = make_contig(rng, 500) + exons[0]
         text = before + intron + UNIT + exons[1] + make_contig(rng, 500)
-        text = text if strand == "+" else flip(text)
+        text = text if strand == "+" else reverse_complement(text)
         genome = tmp_path / "genome.fa"
         genome.write_text(f">c\n{text}\n")
         (tmp_path / "rna.fa").write_text(f">rna\n{exons[0]}{UNIT}{exons[1]}\n")

@@ -18,7 +18,8 @@ from seqmtl.scanning import finder
 from seqmtl.scanning.finder import finder_of, scanner_of
 from seqmtl.scanning.score_tables import PRECISION
 from seqmtl.sequences import Windows, encode
-from tests.scanning.cases import flip, make_contig
+from tests.oracles.annotation import reverse_complement
+from tests.scanning.cases import make_contig
 
 LENGTH, ANCHOR = 23, 10
 FEATURES = {
@@ -54,7 +55,7 @@ def make_model(features, seed=0):
 
 def windows_of(text, strand):
     windows = [text[i : i + LENGTH] for i in range(len(text) - LENGTH + 1)]
-    return windows if strand == "+" else [flip(window) for window in windows]
+    return windows if strand == "+" else [reverse_complement(window) for window in windows]
 
 
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)

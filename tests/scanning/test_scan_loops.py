@@ -148,11 +148,6 @@ def test_lines_are_formatted_in_parts(n_lines):
     assert b"".join(parts).decode() == "".join(f"x\t{value}\n" for value in range(-9, 14))
 
 
-def test_nan_is_refused_among_numbers():
-    with pytest.raises(ValueError, match="numbers must be finite"):
-        next(format_lines(tabbed(decimal_column(np.array([1.0, math.nan])))))
-
-
 @pytest.mark.parametrize("value", [math.nan, -1e-9, 1.0000001, math.inf])
 def test_what_is_no_probability_is_refused(value):
     with pytest.raises(ValueError, match="probabilities must be from 0 to 1, got"):

@@ -22,7 +22,8 @@ from seqmtl.scanning.writers.bed import merge_values
 from seqmtl.scanning.writers.formats import format_of
 from seqmtl.sequences import decode, encode, reverse_complement
 from seqmtl.sequences.sites import Sites
-from tests.scanning.cases import flip, make_contig
+from tests.oracles import annotation
+from tests.scanning.cases import make_contig
 
 BIAS, LENGTH = 0.25, 12
 
@@ -56,7 +57,8 @@ def assert_scores(scanner, letters, text, strand, weights=WEIGHTS, bias=BIAS):
     """Compare the scores of letters with those of the windows of a text of A, C, G, T, N."""
     length = weights[0].shape[0]
     windows = [text[i : i + length] for i in range(len(text) - length + 1)]
-    windows = windows if strand == "+" else [flip(window) for window in windows]
+    if strand == "-":
+        windows = [annotation.reverse_complement(window) for window in windows]
     expected = np.array([brute_score(window, weights, bias) for window in windows])
     scores = scanner.scan_contig(encode(letters), strand)
     assert scores.dtype == np.float32
@@ -190,7 +192,8 @@ def brute_sites(text, words=None):
     rows = []
     for i in range(len(text) - LENGTH + 1):
         window = text[i : i + LENGTH]
-        for strand, start, own in (("+", i + 4, window), ("-", i + LENGTH - 6, flip(window))):
+        turned = annotation.reverse_complement(window)
+        for strand, start, own in (("+", i + 4, window), ("-", i + LENGTH - 6, turned)):
             if words is None or own[4:6] in words:
                 rows.append((start, strand, brute_score(own)))
     return sorted(rows, key=lambda row: (row[0], row[1]))

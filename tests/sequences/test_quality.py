@@ -10,6 +10,7 @@ from seqmtl.sequences.quality import (
     length_warnings,
     window_warnings,
 )
+from tests.oracles.annotation import reverse_complement
 
 
 def _random(n, length=21, seed=0):
@@ -92,7 +93,7 @@ def test_an_organism_under_two_names_is_told():
 @pytest.mark.parametrize("is_stranded", [True, False])
 def test_copies_in_training_are_counted(is_stranded):
     texts = [text[: 12 + i] for i, text in enumerate(_random(9))]
-    turned = [str(text).translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    turned = [reverse_complement(str(text)) for text in texts]
     train = Windows.from_strings([*texts[:3], *turned[3:5], "ACGTA" * 9], pad=True)
     test = Windows.from_strings([*texts, texts[0]], pad=True)
     assert count_copies(test, train, is_stranded=is_stranded) == (4 if is_stranded else 6)
@@ -100,7 +101,7 @@ def test_copies_in_training_are_counted(is_stranded):
 
 def test_a_test_split_that_copies_training_rows_is_told(write, tmp_path, seqmtl):
     texts = _random(60, 30)
-    turned = [str(text).translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    turned = [reverse_complement(str(text)) for text in texts]
     new = _random(60, 30, seed=1)
     for held, told in ((texts, "60 of 60"), (turned[:30] + new[30:], "30 of 60"), (new, "")):
         rows = [

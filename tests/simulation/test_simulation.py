@@ -25,14 +25,11 @@ from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.simulation import default_tree, simulate, write_simulation
 from seqmtl.simulation.trees import drift_traits, read_organisms
 from tests.crashes import die_at_renames, files_of
+from tests.oracles.annotation import reverse_complement
 
 TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
 SMALL = {"tree": TREE, "chromosome_length": 60_000, "n_windows": 150, "seed": 3}
 SIGNALS = ("acceptor", "donor")
-
-
-def reverse_complement(text: str) -> str:
-    return text[::-1].translate(str.maketrans("ACGTNacgtn", "TGCANtgcan"))
 
 
 def read_fasta(path: Path) -> dict[str, str]:
@@ -386,14 +383,7 @@ def test_trees_of_organisms(tmp_path, caplog):
     assert "text: no branch has a length; each counts as 1" in caplog.text
 
 
-def test_a_bad_tree_file_is_named(tmp_path):
-    path = tmp_path / "bad.nwk"
-    for text, message in (("(a,b", "is not a Newick tree"), ("", "must hold one .* tree, got 0")):
-        path.write_text(text)
-        with pytest.raises(InputFormatError, match=rf"bad\.nwk: {message}"):
-            simulate(path)
-    with pytest.raises(InputFormatError, match=r"none\.nwk: cannot be read as a tree"):
-        simulate(tmp_path / "none.nwk")
+def test_names_of_organisms_are_printable():
     message = "every leaf of the tree must have a printable name, got 'a.x07'"
     with pytest.raises(InputFormatError, match=message):
         simulate("('a\x07':1,c:1);")

@@ -58,13 +58,6 @@ def _scores(train, test, C, loss):
     return H @ (alpha * train.y)
 
 
-def _expected(train, test, C, loss):
-    scores, found = _scores(train, test, C, loss), np.zeros(len(test.y))
-    for t in range(2):
-        found[test.ids == t] = _likelihood(scores[test.ids == t], test.y[test.ids == t])
-    return found
-
-
 @pytest.mark.parametrize(("loss", "C"), [*zip(LOSSES, (0.3, 3.0, 0.3), strict=True)])
 def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-9)

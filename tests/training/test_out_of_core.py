@@ -444,12 +444,10 @@ def test_a_folder_of_others_is_left_alone_and_what_a_killed_run_left_is_replaced
     ("options", "code", "message"),
     [
         ("{0} --memory much", 2, "must be a size such as 500M or 4G, got 'much'"),
-        ("{0} --memory 0.5", 2, "must be a size such as 500M or 4G, got '0.5'"),
         ("{0} --memory 1M", 1, "GiB, and --memory allows 0.00; give more"),
         ("{0} --memory 2G --loss logistic", 2, "--loss logistic needs all windows in memory"),
         ("{0} --memory 2G --mkl smooth --tree t", 2, "--mkl needs all windows"),
         ("{0} --memory 2G --shift 3", 2, "--shift needs a window length"),
-        ("{0} --dask local:0", 2, "must be the address of a scheduler"),
         ("- --memory 2G", 2, "read DATA from disk; name a dataset or a table"),
     ],
 )

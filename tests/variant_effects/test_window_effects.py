@@ -14,7 +14,8 @@ from seqmtl.exceptions import UsageError
 from seqmtl.io import load_genome
 from seqmtl.sequences import Windows
 from seqmtl.variant_effects import score_variants
-from tests.scanning.cases import flip, make_contig
+from tests.oracles.annotation import reverse_complement
+from tests.scanning.cases import make_contig
 from tests.scanning.test_sliding import FEATURES, LENGTH, make_model
 from tests.variant_effects.test_vcf import COLUMNS, HEADER, RECORDS, SCORED, I, record
 
@@ -52,7 +53,7 @@ def score_of(model, string, start, size):
     padded = "N" * LENGTH + string + "N" * LENGTH
     begin = start + size // 2 - LENGTH // 2 + LENGTH
     window = padded[begin : begin + LENGTH]
-    strands = [window, flip(window)] if model.features.is_stranded else [window]
+    strands = [window, reverse_complement(window)] if model.features.is_stranded else [window]
     return model.decision_function(Windows.from_strings(strands), "fly").max()
 
 
