@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core import Problem, solve
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.losses import LOSSES
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import reverse_complement
 from seqmtl.splicing.coding_chains import log_ratios
@@ -179,7 +181,8 @@ def learn_contents(
         A table that all start from, such as that of relatives. Default: log ratios of Markov
         chains.
     """
-    exons, introns = (Words.of([_drawn(*sample[k : k + 2]) for sample in samples]) for k in (0, 2))
+    exons = Words.of([_drawn(sample.exons, sample.exon_classes) for sample in samples])
+    introns = Words.of([_drawn(sample.introns, sample.intron_classes) for sample in samples])
     if prior is None:
         tables = _CAUTION * log_ratios(exons, introns, similarity)
     else:
@@ -226,8 +229,9 @@ def _changes(
     X = csr_matrix((counts.ravel(), cells.ravel(), bounds), (len(y), tables[0].size))
     X.sum_duplicates()
     X.eliminate_zeros()
-    examples = NumericRows(X), y, tasks, similarity, _COST * costs
-    solution = solve(Problem(*examples, "logistic", targets=-y * given), tol=_TOL)
+    rows, kernel, loss = NumericRows(X), GroupedKernel.of(similarity), LOSSES["logistic"]
+    problem = Problem(rows, y, tasks, kernel, _COST * costs, loss, targets=-y * given)
+    solution = solve(problem, tol=_TOL)
     return np.asarray(solution.W, dtype=np.float64).T.reshape(tables.shape)
 
 
