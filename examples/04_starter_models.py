@@ -50,8 +50,7 @@ from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites, find_motifs
 from seqmtl.splicing import fit_layer, join_ends
 from seqmtl.splicing.candidates import EdgeFinder, EndFinder, end_finder, find_edges
-from seqmtl.splicing.coding import GC_CUTS, Content, Transcribed
-from seqmtl.splicing.coding_words import CODING_SHAPE
+from seqmtl.splicing.coding import CODING_SHAPE, GC_CUTS, Content, Transcribed
 from seqmtl.splicing.estimates import layer_of_relatives, logit
 from seqmtl.splicing.fit import OrganismData, TrainingTables, fit_numbers
 from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns

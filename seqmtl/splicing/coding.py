@@ -22,18 +22,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.core import Problem, solve
-from seqmtl.core.grouped_kernel import GroupedKernel
-from seqmtl.core.losses import LOSSES
-from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import reverse_complement
-from seqmtl.splicing.coding_chains import log_ratios
-from seqmtl.splicing.coding_words import WINDOW, Words
+from seqmtl.splicing.coding_loops import list_words
 
+#: Bases of a word: a base, and those that it is predicted from.
+WORD = 5
 #: Shares of G and C between the classes, within so many bases on either side.
 GC_CUTS = (0.38, 0.48)
 GC_REACH = 500
+#: Shape of a table: class, position in the codon, word.
+CODING_SHAPE = (len(GC_CUTS) + 1, 3, 4**WORD)
 _C, _G = 1, 2
+_STOPS = (48, 50, 56)  # TAA, TAG and TGA as numbers of base 4
+_ANY_FRAME = 0.3  # probability of each reading frame of a piece, before its letters count
+_ROUNDS = 10
 _FLANK = 60  # bases of an exon beside a site whose other end is not near,
 _LONGEST_EXON = 600  # and of a whole one
 _SHORTEST_PIECE = 20
@@ -41,9 +43,9 @@ _BESIDE_DONOR, _BESIDE_ACCEPTOR = 10, 30  # bases of an intron that its sites sh
 _LONGEST_INTRON = 2_000  # bases of an intron that count
 _MAX_PIECES = 20_000  # of an organism
 _MIN_BASES = 3_000  # coding bases to learn from
-_CAUTION = 0.75  # factor of log ratios, as neighbouring words are not independent
-_COST, _TOL = 0.02, 0.01  # of a window of an exon or an intron; of the solution
-_OF_FRAMES = 0.3  # cost of a window in another frame of an exon, relative to these
+# observations that a table counts as, for each context: of shorter words; of all organisms for one
+# class; of all in its class for the mean of relatives; of this, or of a given table, for the own
+_OF_SHORTER, _OF_ALL, _OF_CLASS, _OF_RELATIVES = 30.0, 1000.0, 100.0, 100.0
 
 
 class Stretch(NamedTuple):
@@ -166,7 +168,7 @@ def _add(
 
 def learn_contents(
     samples: Sequence[Transcribed],
-    similarity: NDArray[np.float64],
+    weights: NDArray[np.float64],
     prior: NDArray[np.float32] | None = None,
 ) -> list[Content]:
     """Learn the coding content of organisms.
@@ -175,64 +177,103 @@ def learn_contents(
     ----------
     samples : sequence of Transcribed
         Of T organisms.
-    similarity : ndarray of float64, shape (T, T)
-        Task kernel of the organisms, 1 on the diagonal.
+    weights : ndarray of float64, shape (T, T)
+        How much each organism (columns) counts for another (rows), such as powers of their
+        similarity; the diagonal does not count.
     prior : ndarray of float32, shape (3, 3, 1024), optional
-        A table that all start from, such as that of relatives. Default: log ratios of Markov
-        chains.
+        A table that all are drawn to, such as that of relatives. Default: that of all, by class.
     """
-    exons = Words.of([_drawn(sample.exons, sample.exon_classes) for sample in samples])
-    introns = Words.of([_drawn(sample.introns, sample.intron_classes) for sample in samples])
-    if prior is None:
-        tables = _CAUTION * log_ratios(exons, introns, similarity)
-    else:
-        tables = np.tile(np.float64(prior), (len(samples), 1, 1, 1))
-    p = exons.frames(tables)
-    n = exons.counts(p, len(samples)).sum(axis=(1, 2, 3))
-    if n.sum() >= _MIN_BASES:
-        tables += _changes(exons, introns, p, tables, similarity)
-    elif prior is None:
-        tables[:] = 0.0
+    T, of_pieces = len(samples), _Words.of(samples)
+    weights = weights * (1 - np.eye(T))
+    noncoding = np.zeros((T, *CODING_SHAPE[::2]))
+    for t, sample in enumerate(samples):
+        for letters, number in zip(*_drawn(sample.introns, sample.intron_classes), strict=True):
+            words = list_words(letters, WORD)
+            noncoding[t, number] += np.bincount(words[words >= 0], minlength=4**WORD)
+    background = _shrunk(noncoding[:, :, np.newaxis], weights)
+    target = None if prior is None else _normalized(background * np.exp(prior))
+    background = np.log(background)
+    p = of_pieces.is_open / np.maximum(of_pieces.is_open.sum(axis=1, keepdims=True), 1)
+    logs, n = np.zeros((T, *CODING_SHAPE)), np.zeros(T)
+    for _ in range(_ROUNDS):
+        counts = of_pieces.counts(p, T)
+        logs = np.log(_shrunk(counts, weights, target)) - background
+        p, n = of_pieces.frames(logs), counts.sum(axis=(1, 2, 3))
+    if n.sum() < _MIN_BASES:
+        given = np.zeros(CODING_SHAPE) if prior is None else prior
+        logs = np.broadcast_to(given, logs.shape)
     return [
         Content(table.astype(np.float32), int(n_bases))
-        for table, n_bases in zip(tables, n, strict=True)
+        for table, n_bases in zip(logs, n, strict=True)
     ]
 
 
-def _changes(
-    exons: Words,
-    introns: Words,
-    p: NDArray[np.float64],
-    tables: NDArray[np.float64],
-    similarity: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the changes of tables that best tell exons in frame from introns and other frames.
+class _Words(NamedTuple):
+    """Words of the pieces of exons of all organisms.
 
-    They are the weights of a logistic regression of all organisms, whose scores are added to those
-    of the tables.
+    Attributes
+    ----------
+    is_open : ndarray of bool, shape (n, 3)
+        Whether the frame of each of n pieces, whose first base is at position 0 to 2 of a codon,
+        has no stop codon.
+    tables : ndarray of int64, shape (n,)
+        Number of the table of each piece: 3 times its organism plus its class.
+    pieces, positions, words : ndarray of int64, shape (m,)
+        Of each word: its piece, where its last letter is there, and its number.
     """
-    from scipy.sparse import csr_matrix
 
-    of_exons, pieces, begins = exons.windows(len(tables))
-    of_introns, *_ = introns.windows(len(tables))
-    parts = []
-    for frame in range(3):
-        in_frame = p[pieces, (frame - begins) % 3]
-        parts += [
-            of_exons.in_frame(frame, 1.0, in_frame),
-            of_exons.in_frame(frame, -1.0, _OF_FRAMES * (1 - in_frame)),
-            of_introns.in_frame(frame, -1.0, np.ones(len(of_introns.tables))),
-        ]
-    tasks, cells, counts, y, costs = (np.concatenate(of) for of in zip(*parts, strict=True))
-    given = (tables.reshape(len(tables), -1)[tasks[:, np.newaxis], cells] * counts).sum(axis=1)
-    bounds = np.arange(0, cells.size + 1, WINDOW)
-    X = csr_matrix((counts.ravel(), cells.ravel(), bounds), (len(y), tables[0].size))
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    rows, kernel, loss = NumericRows(X), GroupedKernel.of(similarity), LOSSES["logistic"]
-    problem = Problem(rows, y, tasks, kernel, _COST * costs, loss, targets=-y * given)
-    solution = solve(problem, tol=_TOL)
-    return np.asarray(solution.W, dtype=np.float64).T.reshape(tables.shape)
+    is_open: NDArray[np.bool_]
+    tables: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    words: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, samples: Sequence[Transcribed]) -> _Words:
+        """Return the words of samples."""
+        tables, pieces, is_open = [], [], []
+        positions, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for t, sample in enumerate(samples):
+            for letters, number in zip(*_drawn(sample.exons, sample.exon_classes), strict=True):
+                stops = np.isin(list_words(letters, 3), _STOPS)[2:]
+                is_open.append([not stops[(3 - frame) % 3 :: 3].any() for frame in range(3)])
+                of_piece = list_words(letters, WORD)
+                ends = np.flatnonzero(of_piece >= 0)
+                pieces.append(ends.size)
+                tables.append(CODING_SHAPE[0] * t + number)
+                positions.append(ends)
+                words.append(of_piece[ends])
+        return cls(
+            np.array(is_open, dtype=np.bool_).reshape(-1, 3),
+            np.array(tables, dtype=np.int64),
+            np.repeat(np.arange(len(pieces)), pieces),
+            np.concatenate(positions),
+            np.concatenate(words),
+        )
+
+    def _cells(self, frame: int) -> NDArray[np.int64]:
+        """Return the cell of each word in the tables, if first bases are at this position."""
+        row = 3 * self.tables[self.pieces] + (self.positions + frame) % 3
+        return row * 4**WORD + self.words
+
+    def counts(self, p: NDArray[np.float64], T: int) -> NDArray[np.float64]:
+        """Return the expected counts in the tables of T organisms, by probabilities of frames."""
+        size = T * int(np.prod(CODING_SHAPE))
+        total = np.zeros(size)
+        for frame in range(3):
+            total += np.bincount(self._cells(frame), p[self.pieces, frame], minlength=size)
+        return total.reshape(T, *CODING_SHAPE)
+
+    def frames(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities of the frames, shape (n, 3); what is left is for none."""
+        n, flat = len(self.is_open), logs.ravel()
+        sums = np.zeros((n, 4))
+        for frame in range(3):
+            sums[:, frame] = np.bincount(self.pieces, flat[self._cells(frame)], minlength=n)
+        sums[:, :3] = np.where(self.is_open, sums[:, :3], -np.inf) + np.log(_ANY_FRAME)
+        sums[:, 3] = np.log(1 - 3 * _ANY_FRAME)
+        p = np.exp(sums - sums.max(axis=1, keepdims=True))
+        return np.asarray(p[:, :3] / p.sum(axis=1, keepdims=True))
 
 
 def _drawn(
@@ -241,3 +282,42 @@ def _drawn(
     """Return evenly spaced pieces and their classes, 20,000 at most."""
     step = -(-len(pieces) // _MAX_PIECES) or 1
     return pieces[::step], classes[::step]
+
+
+def _shrunk(
+    counts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    target: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the probabilities of the last letters of words, shape (T, 3, n, 4**5), by counts.
+
+    Those of an organism are drawn to the mean of its relatives in the class, and these to all.
+    """
+    if target is None:
+        every = _mixed(counts.sum(axis=0), _from_shorter(counts.sum(axis=(0, 1))), _OF_ALL)
+        of_relatives = np.tensordot(weights, counts, 1)
+        target = _mixed(of_relatives, every, _OF_CLASS)
+    return _mixed(counts, target, _OF_RELATIVES)
+
+
+def _mixed(
+    counts: NDArray[np.float64], prior: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Return probabilities by counts, and by a prior of so many observations for each context."""
+    return _normalized(counts + weight * prior)
+
+
+def _normalized(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values divided by the sums over the last letter of words."""
+    by_context = values.reshape(*values.shape[:-1], -1, 4)
+    return (by_context / by_context.sum(axis=-1, keepdims=True)).reshape(values.shape)
+
+
+def _from_shorter(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of the last letters of words, from shorter words up."""
+    before = counts.shape[:-1]
+    p = np.full((*before, 4), 0.25)
+    for k in range(1, WORD + 1):
+        of_length = counts.reshape(*before, -1, 4**k).sum(axis=-2)
+        p = _mixed(of_length, np.tile(p, 4**k // p.shape[-1]), _OF_SHORTER)
+    return p

@@ -262,7 +262,7 @@ def fit_layer(
     for task, sample in (samples or {}).items():
         k = donor.tasks.index(task)
         pieces[k] = pieces[k].plus(sample)
-    contents = learn_contents(pieces, similarity(relatedness))
+    contents = learn_contents(pieces, np.maximum(similarity(relatedness), 0.0) ** 2)
     tasks = {}
     for task, content in zip(donor.tasks, contents, strict=True):
         learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content)

@@ -23,8 +23,7 @@ from seqmtl.io.transcripts import Segment
 from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain
-from seqmtl.splicing.coding import GC_REACH
-from seqmtl.splicing.coding_words import WORD
+from seqmtl.splicing.coding import GC_REACH, WORD
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.layer import PairLayer
 

@@ -21,7 +21,7 @@ from seqmtl.files.model_file import Forms, check_arrays
 from seqmtl.linear_model.base import FORMAT, FORMAT_VERSION, Model, damaged, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
-from seqmtl.splicing.coding_words import CODING_SHAPE
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import (
     ALL,
     EDGES,

@@ -475,7 +475,7 @@ class SelfTraining:
         donor, acceptor = learnt
         n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
         pieces = transcribed(self._exons(self.posteriors))
-        (content,) = learn_contents([pieces], np.eye(1), self.state.relatives.coding)
+        (content,) = learn_contents([pieces], np.zeros((1, 1)), self.state.relatives.coding)
         return replace(
             self.state,
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),

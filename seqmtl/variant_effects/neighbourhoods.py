@@ -10,8 +10,7 @@ from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, Posteriors, run_chain
 from seqmtl.splicing.chain import content_between, either_class, promising, with_letters
-from seqmtl.splicing.coding import GC_REACH
-from seqmtl.splicing.coding_words import WORD
+from seqmtl.splicing.coding import GC_REACH, WORD
 
 _MIN_INTRON = 0.01  # probability
 _MIN_EXON = 0.001

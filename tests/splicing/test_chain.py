@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain, to_log_odds
-from seqmtl.splicing.coding_words import CODING_SHAPE
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import EDGES, Edge, PairLayer
 from tests.oracles.pairs import ends, posteriors_of
 from tests.oracles.parses import KINDS, all_parses, log_total

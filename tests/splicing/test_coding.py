@@ -5,27 +5,23 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
 
 from seqmtl.sequences import encode, reverse_complement
-from seqmtl.splicing import coding
 from seqmtl.splicing.chain import content_between, join_ends
 from seqmtl.splicing.coding import (
+    CODING_SHAPE,
     Stretch,
     Transcribed,
     gc_classes,
     learn_contents,
     transcribed,
 )
-from seqmtl.splicing.coding_chains import log_ratios
 from seqmtl.splicing.coding_loops import list_words, sum_content
-from seqmtl.splicing.coding_words import CODING_SHAPE, Words
 from tests.oracles.pairs import ends
 
 CODONS = ["".join(letters) for letters in product("ACGT", repeat=3)]
 STOPS = ("TAA", "TAG", "TGA")
-ALONE = np.eye(1)
+ALONE = np.zeros((1, 1))
 PLACES = 4 ** np.arange(4, -1, -1)  # of the letters of a word
 
 
@@ -183,11 +179,6 @@ def _sample(exons, introns, number=0):
     return Transcribed(exons, [number] * len(exons), introns, [number] * len(introns))
 
 
-def _both(*samples):
-    """Words of the exons, and of the introns, of organisms."""
-    return Words.of([own[:2] for own in samples]), Words.of([own[2:] for own in samples])
-
-
 def _words(piece):
     """The numbers of the words of a piece, from that which ends at its base 4."""
     return np.lib.stride_tricks.sliding_window_view(piece, 5) @ PLACES
@@ -221,7 +212,12 @@ def test_frames_that_were_hidden_are_recovered_with_the_log_ratios_of_their_word
     rng = np.random.default_rng(5)
     exons, frames = _coding(rng, _usage(5), 8_000)
     introns = _anything(rng, 3_000)
-    table = log_ratios(*_both(_sample(exons, introns, 1)), ALONE)[0, 1]
+    (content,) = learn_contents([_sample(exons, introns, 1)], ALONE)
+    table = content.table[1]
+    held, hidden = _coding(rng, _usage(5), 300)
+    right = [_frame_of(piece, table)[0] == frame for piece, frame in zip(held, hidden, strict=True)]
+    assert np.mean(right) > 0.99
+    assert content.n_bases == pytest.approx(sum(piece.size - 4 for piece in exons), rel=0.01)
     # counts in the frames that it was not given
     of_introns = _counts(introns, [0] * len(introns)).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,116 +233,6 @@ def test_frames_that_were_hidden_are_recovered_with_the_log_ratios_of_their_word
         contexts = [word for word in words if n[2, word] > 200]
         assert contexts  # of which there is enough to tell
         assert (table[2, contexts] < -1).all()
-    held, hidden = _coding(rng, _usage(5), 300)
-    (content,) = learn_contents([_sample(exons, introns, 1)], ALONE)
-    for of in (table, content.table[1]):
-        right = [
-            _frame_of(piece, of)[0] == frame for piece, frame in zip(held, hidden, strict=True)
-        ]
-        assert np.mean(right) > 0.99
-    assert content.n_bases == pytest.approx(sum(piece.size - 4 for piece in exons), rel=0.01)
-
-
-def _by_hand(samples, prior):
-    """Examples: organisms, counts of cells, labels, costs, and scores by a table."""
-    rows = []
-
-    def add(t, letters, number, begin, frame, label, cost):
-        part = letters[begin : begin + 50]
-        text = "".join("ACGT"[code] for code in part)
-        first = -(frame + begin) % 3  # of a codon that begins in the window
-        if any(text[k : k + 3] in STOPS for k in range(first, 48, 3)) or cost < 0.02:
-            return
-        counts = np.zeros(CODING_SHAPE)
-        for at in range(max(begin, 4), begin + 50):
-            counts[number, (at + frame) % 3, _word(letters[at - 4 : at + 1])] += 1
-        rows.append((t, counts.ravel(), label, cost, (counts * prior).sum()))
-
-    for t, (exons, exon_classes, introns, intron_classes) in enumerate(samples):
-        for letters, number in zip(exons, exon_classes, strict=True):
-            p = _frames_by_hand(letters, prior[number])
-            for begin, frame in product(range(0, letters.size - 49, 50), range(3)):
-                add(t, letters, number, begin, frame, 1, p[frame])
-                add(t, letters, number, begin, frame, -1, 0.3 * (1 - p[frame]))
-        for letters, number in zip(introns, intron_classes, strict=True):
-            for begin, frame in product(range(0, letters.size - 49, 50), range(3)):
-                add(t, letters, number, begin, frame, -1, 1.0)
-    return [np.array(column) for column in zip(*rows, strict=True)]
-
-
-def _frames_by_hand(letters, table):
-    """Probabilities of the positions of the first base; what is left is for none."""
-    text, weights = "".join("ACGT"[code] for code in letters), []
-    for frame in range(3):
-        codons = [text[k : k + 3] for k in range(-frame % 3, letters.size - 2, 3)]
-        at = np.arange(4, letters.size)
-        score = table[(at + frame) % 3, _words(letters)].sum()
-        weights.append(0.0 if any(c in STOPS for c in codons) else 0.3 * np.exp(score))
-    return np.array(weights) / (0.1 + sum(weights))
-
-
-def _two_organisms(rng):
-    """Pieces of two organisms, in two classes."""
-    samples = []
-    for seed in (1, 2):
-        exons, introns = _coding(rng, _usage(seed), 60)[0], _anything(rng, 60)
-        numbers = rng.integers(1, 3, 60).tolist()
-        samples.append(Transcribed(exons, numbers, introns, numbers))
-    return samples
-
-
-RELATED = np.array([[1.0, 0.6], [0.6, 1.0]])
-
-
-def _columns(organisms, counts):
-    """Features whose weights have the kernel of organisms as their covariance, with a constant."""
-    rows = np.column_stack([counts, np.ones(len(counts))])
-    return (np.linalg.cholesky(RELATED)[organisms][:, :, np.newaxis] * rows[:, np.newaxis]).reshape(
-        len(rows), -1
-    )
-
-
-def _tables(weights):
-    """The tables of two organisms by the weights of these features, without the constant."""
-    by_organism = np.linalg.cholesky(RELATED) @ weights.reshape(2, -1)
-    return by_organism[:, :-1].reshape(2, *CODING_SHAPE)
-
-
-def test_content_is_the_regression_of_scikit_learn_on_exons_in_frame_introns_and_other_frames(
-    monkeypatch,
-):
-    monkeypatch.setattr(coding, "_TOL", 1e-5)
-    samples = _two_organisms(np.random.default_rng(14))
-    none = np.zeros(CODING_SHAPE, dtype=np.float32)
-    organisms, counts, labels, costs, _ = _by_hand(samples, none)
-    assert min(np.bincount(organisms)) > 100
-    oracle = LogisticRegression(fit_intercept=False, tol=1e-7, max_iter=5_000)
-    oracle.fit(_columns(organisms, counts), labels, sample_weight=0.02 * costs)
-    contents = learn_contents(samples, RELATED, none)
-    tables = np.array([content.table for content in contents])
-    assert np.abs(tables).max() > 0.05
-    assert_allclose(tables, _tables(oracle.coef_), atol=1e-3)
-
-
-def test_content_changes_a_table_by_what_its_scores_leave(monkeypatch):
-    monkeypatch.setattr(coding, "_TOL", 1e-5)
-    rng = np.random.default_rng(15)
-    samples = _two_organisms(rng)
-    prior = rng.normal(scale=0.1, size=CODING_SHAPE).astype(np.float32)
-    organisms, counts, labels, costs, given = _by_hand(samples, prior)
-    columns = _columns(organisms, counts)
-
-    def loss(weights):
-        margins = labels * (columns @ weights + given)
-        slopes = -0.02 * costs * labels / (1 + np.exp(margins))
-        total = 0.02 * costs @ np.logaddexp(0, -margins) + 0.5 * weights @ weights
-        return total, weights + slopes @ columns
-
-    options = {"ftol": 1e-14, "gtol": 1e-7, "maxiter": 2_000}
-    start = np.zeros(columns.shape[1])
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-    tables = np.array([content.table for content in learn_contents(samples, RELATED, prior)])
-    assert_allclose(tables - prior, _tables(best.x), atol=1e-3)
 
 
 def test_pieces_that_do_not_code_do_not_count():
@@ -379,12 +265,11 @@ def test_pieces_with_a_stop_codon_in_every_frame_count_nothing():
         assert all(
             any(text[k : k + 3] in STOPS for k in range(f, len(text) - 2, 3)) for f in range(3)
         )
-    without = _sample(exons, introns)
     with_them = _sample(exons[:200] + closed + exons[200:], introns)
-    first, second = (learn_contents([sample], ALONE)[0] for sample in (without, with_them))
+    first = learn_contents([_sample(exons, introns)], ALONE)[0]
+    second = learn_contents([with_them], ALONE)[0]
     assert first.n_bases == second.n_bases > 3_000
-    first, second = (log_ratios(*_both(sample), ALONE) for sample in (without, with_them))
-    assert_allclose(second, first, atol=1e-6)
+    assert_allclose(second.table, first.table, atol=1e-6)
 
 
 def test_less_than_3000_coding_bases_have_no_content():
@@ -414,41 +299,41 @@ def test_an_organism_with_few_pieces_is_drawn_to_its_relatives():
     third = _coding(rng, _usage(3), 4_000)[0]
     introns = _anything(rng, 1_000)
 
-    def table_of(n, near):
-        """The tables if one relative of an organism of n pieces is near."""
-        similarity = np.eye(3)
-        similarity[2, near] = similarity[near, 2] = 0.9
+    def table_of(n, weights):
+        """The table of an organism of n pieces, whose relatives count by weights."""
+        of_all = np.zeros((3, 3))
+        of_all[2, :2] = weights
         samples = [first, second, _sample(third[:n], introns)]
-        return [content.table[0] for content in learn_contents(samples, similarity)]
+        return [content.table[0] for content in learn_contents(samples, of_all)]
 
     def apart(a, b):
         return float(np.abs(a - b).mean())
 
     (own,) = learn_contents([_sample(third, introns)], ALONE)
-    for near in (0, 1):
-        *relatives, none = table_of(0, near)
-        assert apart(none, relatives[near]) < 0.5 * apart(none, relatives[1 - near])
-        distances = [apart(table_of(n, near)[2], own.table[0]) for n in (0, 100, 4_000)]
+    for weights, near in (([1.0, 0.0], 0), ([0.0, 1.0], 1)):
+        *relatives, none = table_of(0, weights)
+        assert apart(none, relatives[near]) < 0.4 * apart(none, relatives[1 - near])
+        distances = [apart(table_of(n, weights)[2], own.table[0]) for n in (0, 100, 4_000)]
         assert distances[0] > distances[1] > 1.5 * distances[2]
-
-
-def test_one_s_own_weight_does_not_count_in_log_ratios():
-    rng = np.random.default_rng(9)
-    samples = [
-        _sample(_coding(rng, _usage(seed), 500)[0], _anything(rng, 300)) for seed in (1, 2, 3)
-    ]
+    # one's own weight does not count: pieces are not counted twice
+    samples = [first, second, _sample(third[:500], introns)]
     some = np.array([[0, 0.5, 0.2], [0.5, 0, 0.4], [0.2, 0.4, 0]])
-    words = _both(*samples)
-    assert_array_equal(log_ratios(*words, some), log_ratios(*words, some + np.eye(3)))
+    for a, b in zip(
+        learn_contents(samples, some), learn_contents(samples, some + np.eye(3)), strict=True
+    ):
+        assert_array_equal(a.table, b.table)
 
 
 def test_a_class_without_pieces_has_what_is_given():
+    """Of contexts that were not seen, letters have the ratios of the table that is given."""
     rng = np.random.default_rng(10)
-    prior = rng.normal(scale=0.1, size=CODING_SHAPE).astype(np.float32)
+    relative = _sample(_coding(rng, _usage(1), 3_000)[0], _anything(rng, 1_000), 2)
+    (prior,) = learn_contents([relative], ALONE)
     sample = _sample(_coding(rng, _usage(2), 1_000)[0], _anything(rng, 1_000), 2)
-    (content,) = learn_contents([sample], ALONE, prior)
-    assert_array_equal(content.table[:2], prior[:2])
-    assert np.abs(content.table[2] - prior[2]).max() > 0.1
+    (content,) = learn_contents([sample], ALONE, prior.table)
+    change = (content.table - prior.table).reshape(3, 3, -1, 4)
+    assert_allclose(change[:2], np.broadcast_to(change[:2, :, :, :1], change[:2].shape), atol=1e-4)
+    assert np.ptp(change[2], axis=2).max() > 0.5
 
 
 def test_classes_of_g_and_c_learn_apart():

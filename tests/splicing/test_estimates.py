@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain
-from seqmtl.splicing.coding import Content
-from seqmtl.splicing.coding_words import CODING_SHAPE
+from seqmtl.splicing.coding import CODING_SHAPE, Content
 from seqmtl.splicing.estimates import Estimates, layer_of_relatives, with_numbers_of_genomes
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.layer import Edge, PairLayer, U12Introns

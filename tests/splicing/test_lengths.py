@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl.splicing.coding_words import CODING_SHAPE
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import PairLayer
 from seqmtl.splicing.lengths import (
     annotated_lengths,
