@@ -64,11 +64,10 @@ SHARES = (0.4, 0.3, 0.3)
 STEP = 2.0**-5  # of the weights in a file
 LENGTH = 140  # bases of a window
 OFFSETS = {"donor": 50, "acceptor": 88}  # bases before the site
-#: Decoys per site, drawn from all GTs (AGs) of the genomes, so that each composition has its share.
-DECOYS = 100
-RULES = f"""\
+#: Decoys are drawn from all GTs (AGs) of the genomes.
+RULES = """\
 [decoys]
-ratio = {DECOYS}
+ratio = 40
 in_genes = 0
 clearance = 1
 [split]
@@ -77,39 +76,49 @@ test = 0
 """
 #: Donors are paired with GC, too, which their models score as GT.
 TO_PAIR = {"donor": '[sites]\nconsensus = ["GT", "GC"]\n', "acceptor": ""}
-MAX_SITES = 12_000  # of an organism, from each source
+MAX_SITES = 6_000  # of an organism, from each source
 MAX_DECOYS = 4_000  # near a site, of each organism
 FOLDS = 6  # of the organisms, each left out once
 SMALL = (500, 2_000)  # sites and decoys of each organism of the models without a fold
 
 
 class Annotated(NamedTuple):
-    """An annotated genome: its organism, and files below DATA."""
+    """An annotated genome: its organism, files below DATA, and decoys per site to train on."""
 
     organism: str
     genome: str
     annotation: str
+    ratio: int
 
 
 #: Annotated genomes.
 GENOMES = [
-    Annotated("h_sapiens", "human_chr19/genome.fa.gz", "human_chr19/annotation.gff3.gz"),
-    Annotated("a_thaliana", "a_thaliana_chr1/genome.fa.gz", "a_thaliana_chr1/annotation.gff3.gz"),
-    Annotated("m_musculus", "vertebrates/mouse17.fa.gz", "vertebrates/mouse17.gff3.gz"),
-    Annotated("f_catus", "vertebrates/cat.fa.gz", "vertebrates/cat.gff3.gz"),
+    Annotated("h_sapiens", "human_chr19/genome.fa.gz", "human_chr19/annotation.gff3.gz", 40),
     Annotated(
-        "c_elegans", "genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans.1pct.gff3.gz"
+        "a_thaliana", "a_thaliana_chr1/genome.fa.gz", "a_thaliana_chr1/annotation.gff3.gz", 8
     ),
-    Annotated("d_melanogaster", "genomes_1pct/dm6.small.fa.gz", "genomes_1pct/dm6.small.gtf.gz"),
+    Annotated("m_musculus", "vertebrates/mouse17.fa.gz", "vertebrates/mouse17.gff3.gz", 40),
+    Annotated("f_catus", "vertebrates/cat.fa.gz", "vertebrates/cat.gff3.gz", 40),
+    Annotated(
+        "c_elegans",
+        "genomes_1pct/c_elegans.1pct.fa.gz",
+        "genomes_1pct/c_elegans.1pct.gff3.gz",
+        30,
+    ),
+    Annotated(
+        "d_melanogaster", "genomes_1pct/dm6.small.fa.gz", "genomes_1pct/dm6.small.gtf.gz", 50
+    ),
     Annotated(
         "p_falciparum",
         "genome_pfalciparum/Pf3D7_chr01-12.fasta.gz",
         "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
+        10,
     ),
     Annotated(
         "s_cerevisiae",
         "genome_scerevisiae/S_cerevisiae.fasta.gz",
         "genome_scerevisiae/S_cerevisiae.gff3.gz",
+        40,
     ),
 ]
 #: Precision of the introns called in genomes of organisms that were left out.
@@ -122,9 +131,8 @@ TABLES = {
 }
 OF_TABLES = ("c_elegans", "d_melanogaster")
 #: Human introns of all chromosomes with 50 bases of exons, for sites, decoys and coding content.
-#: All GTs (AGs) of an intron are decoys, but those so near to its donor and its acceptor: with an
-#: equal number from each intron, sites would seem as dense in long introns, which are rich in AT.
 HUMAN_INTRONS = "human_u2/u2_reference_human.introns.iic.gz"
+HUMAN_DECOYS = 6  # of each, at least so many bases from its donor and its acceptor
 CLEAR_OF = {"donor": (60, 100), "acceptor": (100, 70)}
 EXON = 50  # bases of the exons in these files
 LONGEST = 1_000  # bases at either end of an intron that count for coding content
@@ -243,7 +251,7 @@ def rows_of(
     shares = {}
     summary = read_dataset(genomes).summary
     cut = (summary["site"]["offset"] - OFFSETS[signal], LENGTH)
-    for name, *_ in GENOMES:
+    for name, _, _, ratio in GENOMES:
         if name in without:
             continue
         facts = summary["organisms"][name]
@@ -251,7 +259,7 @@ def rows_of(
         for split, parts in (("train", train), ("valid", held_out)):
             rows = read_dataset(genomes, split=split, organism=name, cut=cut).windows
             n = min(n_sites, int((rows.labels > 0).sum()))
-            parts.append((name, some(rows, n, n * DECOYS)))
+            parts.append((name, some(rows, n, n * ratio)))
     for split, parts in (("train", train), ("test", held_out)):
         windows = read_windows(data / TABLES[signal], split=split)
         for name in OF_TABLES if split == "train" else ():
@@ -279,6 +287,7 @@ def human_introns(data: Path) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
 
 def rows_of_human(data: Path, signal: str) -> Windows:
     """Return the sites of human introns, and decoys from within these introns."""
+    rng, offset = np.random.default_rng(0), OFFSETS[signal]
     rows: list[NDArray[np.uint8]] = []
     labels: list[int] = []
     word = {"donor": "GT", "acceptor": "AG"}[signal]
@@ -289,9 +298,8 @@ def rows_of_human(data: Path, signal: str) -> Windows:
         if true not in places:
             continue
         decoys = places[(places >= begin + after) & (places <= end - before)]
-        for place in (true, *decoys):
-            start = place - OFFSETS[signal]
-            window = letters[max(0, start) : start + LENGTH]
+        for place in (true, *rng.permutation(decoys)[:HUMAN_DECOYS]):
+            window = letters[max(0, place - offset) : place - offset + LENGTH]
             if window.size == LENGTH and (window < OTHER).all():
                 rows.append(window)
                 labels.append(1 if place == true else -1)
@@ -303,7 +311,7 @@ def build(data: Path, folder: Path, signal: str, without: list[str], more_rules:
     path = folder / (f"{signal}s_to_pair" if more_rules else f"{signal}s")
     if not path.exists():
         lines = [more_rules, RULES]
-        for organism, *paths in GENOMES:
+        for organism, *paths, _ in GENOMES:
             if organism not in without:
                 genome, annotation = (str((data / path).resolve()) for path in paths)
                 lines.append(f"[organisms.{organism}]\n{genome = }\n{annotation = }\n")
