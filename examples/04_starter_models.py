@@ -161,8 +161,11 @@ WITH_NUMBERS = (
 )
 OF_GENOMES = {"Viridiplantae": "a_thaliana"}
 OF_ALL_GENOMES = ("Fungi", "Eukaryota")
-#: What organisms have of their own.
-OWN = ("shortest", "introns", "tails", "coding", "least", "n_introns", "n_coding")
+#: What organisms have of their own: lengths of introns, and other facts.
+LENGTHS = ("shortest", "introns", "tails", "n_introns")
+OWN = (*LENGTHS, "coding", "least", "n_coding")
+#: Mammals with the lengths of human introns: those in the pieces of their genomes are too short.
+WITH_HUMAN_LENGTHS = ("m_musculus", "f_catus")
 #: The wheel with all introns of intron90, and other species, which are not read.
 WHEEL = "intronic-3.0.0-py3-none-any.whl"
 INTRONS_OF_WHEEL = "intronIC/data/u2_reference_multispecies.introns.iic.gz"
@@ -446,13 +449,12 @@ def pair(
             numbers = of_genomes[genomes]
             if clade != genomes and clade in clades:
                 numbers = between(numbers, *clades[clade])
-            layer[name] = numbers.assuming(-likelihoods[name])._replace(
-                n_sites=0, **{fact: getattr(values, fact) for fact in OWN}
-            )
-        facts = (
-            f"{values.n_introns} introns, {values.n_coding} coding bases, {values.n_sites} sites"
-        )
-        print(f"splice    {name:20} {facts}", flush=True)
+            facts = {fact: getattr(values, fact) for fact in OWN}
+            if name in WITH_HUMAN_LENGTHS and "h_sapiens" in layer:
+                facts |= {fact: getattr(layer["h_sapiens"], fact) for fact in LENGTHS}
+            layer[name] = numbers.assuming(-likelihoods[name])._replace(n_sites=0, **facts)
+        text = f"{values.n_introns} introns, {values.n_coding} coding bases, {values.n_sites} sites"
+        print(f"splice    {name:20} {text}", flush=True)
     training = {"split": "valid", "precision": measured_precision(donor.tasks)}
     return PairedModel(donor, acceptor, layer, training)
 
