@@ -58,14 +58,17 @@ def windows_of(letters: str, starts: NDArray[np.int64]) -> NDArray[np.uint8]:
 def log_ratios(true: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return the log ratios of the shares of letters, shape (places, 5); 0 for other letters.
 
-    One of each letter is added.
+    One of each letter is added. Those of A and T at a place have the mean of those of C and G, so
+    that the share of G and C of a genome counts nothing.
     """
     logs = []
     for windows in (true, others):
         counts = np.array([np.bincount(column, minlength=OTHER + 1) for column in windows.T])
         shares = counts[:, :OTHER] + 1.0
         logs.append(np.log(shares / shares.sum(axis=1, keepdims=True)))
-    return np.pad(logs[0] - logs[1], ((0, 0), (0, 1)))
+    pairs = (logs[0] - logs[1])[:, [[0, 3], [1, 2]]]
+    pairs += pairs.mean(axis=(1, 2), keepdims=True) - pairs.mean(axis=2, keepdims=True)
+    return np.pad(pairs.reshape(-1, 4)[:, [0, 2, 3, 1]], ((0, 0), (0, 1)))
 
 
 def main() -> None:
