@@ -14,6 +14,7 @@ def test_letters_of_a_strong_and_of_a_weak_start():
         ("GCCACCATGGCG", 0.31 + 0.26 + 0.56 + 0.38 + 0.63 + 0.09 + 0.43 + 0.64 + 0.26),
         ("TTTTTTATGTTT", -0.10 + 0.01 - 0.16 - 0.82 - 0.30 - 0.34 - 0.20 + 0.11 + 0.26),
         ("CATGN", 0.09),  # others are beyond the ends, or unknown
+        ("CCACNCATGNCG", 0.09),  # or beyond an unknown one
     ):
         codes, at = encode(text), np.array([text.index("ATG")])
         assert score_starts(codes, at, np.array([False])) == pytest.approx(expected)
