@@ -16,8 +16,8 @@ PLACES = (-6, -5, -4, -3, -2, -1, 3, 4, 5)
 _REACH = 6  # bases at most
 _N_BEFORE = 6  # places before the codon
 #: Log of the share of A, C, G and T there in start codons, less that in other ATGs, of 209 genes of
-#: all eukaryotes, and less the mean of A and T, or of C and G, so that genomes rich in either have
-#: no fewer start codons; `benchmarks/bench_starts.py` learns it.
+#: all eukaryotes. A and T together have the mean of C and G, so that genomes rich in either have no
+#: fewer start codons; `benchmarks/bench_starts.py` learns it.
 LOG_RATIOS = np.array(
     [
         [0.04, -0.36, 0.31, -0.10],

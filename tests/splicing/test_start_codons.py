@@ -27,7 +27,9 @@ def test_starts_of_both_strands_equal_a_sum_over_letters():
     rng = np.random.default_rng(0)
     codes = rng.choice(5, 300, p=[0.24] * 4 + [0.04]).astype(np.uint8)
     starts, is_reverse = rng.integers(0, 298, 200), rng.random(200) < 0.5
-    texts = ["".join("ACGTN"[code] for code in own) for own in (codes, reverse_complement(codes))]
+    texts = [
+        "".join("ACGTN"[code] for code in strand) for strand in (codes, reverse_complement(codes))
+    ]
     expected = [
         start_log_odds(texts[reverse], 297 - at if reverse else at)
         for at, reverse in zip(starts.tolist(), is_reverse.tolist(), strict=True)

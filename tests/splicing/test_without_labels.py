@@ -127,6 +127,14 @@ def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
     page = (tmp_path / "page.html").read_text()
     rows = re.findall(r'<th scope="row">([abc])</th><td>[\d,]+</td><td>([a-z ]+)</td>', page)
     assert dict(rows) == {"c": "called"}  # a and b have labels: `info` has them
+    other = load(model)
+    other.training["unlabelled"]["c"]["warnings"] = ["other"]
+    other.save(tmp_path / "other.seqmtl")
+    seqmtl(f"report {tmp_path} -o {tmp_path}/page.html")
+    page = (tmp_path / "page.html").read_text()
+    for name in ("c: c", "other: c"):
+        assert f"{name}: about " in page
+    assert page.count('alt="Weights of letters around donors"') == 2
 
 
 def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
