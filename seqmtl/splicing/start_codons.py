@@ -13,8 +13,7 @@ from seqmtl.sequences.alphabet import OTHER
 
 #: Bases from the A of the codon.
 PLACES = (-6, -5, -4, -3, -2, -1, 3, 4, 5)
-_REACH = 6  # bases at most
-_N_BEFORE = 6  # places before the codon
+_BEFORE = 6  # of these are before the codon
 #: Log of the share of A, C, G and T there in start codons, less that in other ATGs, of 209 genes of
 #: all eukaryotes. A and T together have the mean of C and G, so that genomes rich in either have no
 #: fewer start codons; `benchmarks/bench_starts.py` learns it.
@@ -54,11 +53,11 @@ def score_starts(
     ndarray of float64, shape (n,)
         Of each.
     """
-    padded = np.pad(codes, _REACH, constant_values=OTHER)
-    first, step = starts + 2 * is_reverse + _REACH, 1 - 2 * is_reverse
+    padded = np.pad(codes, _BEFORE, constant_values=OTHER)
+    first, step = starts + 2 * is_reverse + _BEFORE, 1 - 2 * is_reverse
     letters = padded[first[:, np.newaxis] + step[:, np.newaxis] * PLACES]
     is_clean = letters < OTHER
-    before, behind = is_clean[:, _N_BEFORE - 1 :: -1], is_clean[:, _N_BEFORE:]
+    before, behind = is_clean[:, _BEFORE - 1 :: -1], is_clean[:, _BEFORE:]
     for outwards in (before, behind):
         np.logical_and.accumulate(outwards, axis=1, out=outwards)
     letters[~is_clean] = OTHER
