@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SHORT, _LONG = 18, 54  # letters of a name in a legend of two columns, and of one
-_PER_ROW = 3  # panels of the reliability of organisms
+_PER_ROW, _NARROW = 3, 16  # panels of the reliability of organisms, and letters above one
 _STEPS = 1000
 _SMALLEST, _LARGEST = 1e-4, 1 - 1e-2  # probability at the ends of the axes
 _POOREST_ENLARGED = 0.95  # AUROC from which only the upper left corner of the ROC curve is drawn
@@ -217,7 +217,7 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
             _draw_bins(bins_axes, counts_axes, task["reliability"])
             counts_axes.set(ylim=(0, 2.5 * largest))
             counts_axes.set_yticks([0, *powers], ["0", *(f"{power:,}" for power in powers)])
-            bins_axes.set_title(plain_text(name, 20))
+            bins_axes.set_title(plain_text(name, _NARROW))
             if column == 0:
                 bins_axes.set_ylabel("Fraction of true sites")
                 counts_axes.set_ylabel("Number")

@@ -1,10 +1,12 @@
 """Figures of the evaluation: what is drawn, and that files are whole."""
 
 import builtins
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from matplotlib.text import Text
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 from seqmtl._style import line_style, point_style, save_figure
@@ -153,3 +155,19 @@ def test_reliability_shows_the_bins():
             assert line.get_ydata().tolist() == [row[key] for row in bins]
     texts = ["95 % interval", "Candidates", "True sites"]
     assert legend_texts(figure.legends[0]) == texts
+
+
+def test_long_names_above_panels_do_not_touch():
+    labels, scores, tasks = make_data(n=2000)
+    of_fly = expected_sites(labels, 1 / (1 + np.exp(-scores)), tasks)["fly"]
+    names = ["strongylocentrotus_purpuratus", "drosophila_melanogaster", "branchiostoma_floridae"]
+    figure = draw_reliability(dict.fromkeys(names, of_fly))
+    figure.draw_without_rendering()
+    starts = tuple(name[:10] for name in names)
+    titles = [
+        text.get_window_extent()
+        for text in figure.findobj(Text)
+        if text.get_text().startswith(starts)
+    ]
+    assert len(titles) == 3
+    assert all(one.x1 < other.x0 for one, other in pairwise(titles))

@@ -334,7 +334,7 @@ def test_annotate_refuses_and_leaves_no_folder(
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("name", ["sites.donor.bed.gz", "model.seqmtl"])
+@pytest.mark.parametrize("name", ["sites.donor.bed.gz", "sites.introns.gff3", "model.seqmtl"])
 def test_annotate_replaces_no_introns_that_it_reads(new, tmp_path, seqmtl, name):
     """A user keeps known introns in the folder of results, under a name that the scan takes."""
     path = tmp_path / name
