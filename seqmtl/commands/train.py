@@ -196,9 +196,10 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
                 f"cost {spread('C', '.3g')}"
             ]
             if len(of_tasks) > 1 and "trust" in of_tasks[0]:
-                most = "as the tree or table says" if self.tree or self.similarity else "all alike"
+                is_given = self.tree or self.similarity
+                relation = "as the tree or table says" if is_given else "all alike"
                 trust = spread("trust", ".0%")
-                parts.append(f"trust in the other organisms {trust}; 0%: alone, 100%: {most}")
+                parts.append(f"trust in the other organisms {trust}; 0%: alone, 100%: {relation}")
             logger.info("%s: %s", self.output, ", ".join(parts))
         if any("auroc" in of_task for of_task in of_tasks):
             logger.info(

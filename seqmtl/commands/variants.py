@@ -175,12 +175,14 @@ class Variants(_options.Relatives, _options.Threads):
             return None
         finder = cast("PairedEffectScorer", scorer).finder
         annotation = read_annotation(self.annotation)
-        named = {*annotation.contigs}
-        if not named & {*genome.names} and not named & {*(every := contig_lengths(self.fasta))}:
-            fault = unknown_contig(annotation.contigs, [*every])
-            raise SeqmtlError(f"{self.annotation}, {self.fasta}: {fault}")
+        n_contigs = len({*annotation.contigs} & {*genome.names})
+        if not n_contigs:
+            contigs = [*contig_lengths(self.fasta)]
+            if not {*annotation.contigs} & {*contigs}:
+                fault = unknown_contig(annotation.contigs, contigs)
+                raise SeqmtlError(f"{self.annotation}, {self.fasta}: {fault}")
         exons = ExonScorer(finder, genome, annotation.transcripts)
-        n, n_contigs = len(exons.exons.names), len(named & {*genome.names})
+        n = len(exons.exons.names)
         logger.info("%s: %d exons on %d contigs of variants", self.annotation, n, n_contigs)
         if exons.n_without_letters:
             logger.log(

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MAX_PER_COLUMN = 16  # of a legend below, of two or three columns
-_SHORT = 18  # letters of a name in one of two columns
+_SHORT, _LONG = 18, 54  # letters of a name in a legend of two columns, and of one
 _PER_ROW = 3  # panels of the reliability of organisms
 _STEPS = 1000
 _SMALLEST, _LARGEST = 1e-4, 1 - 1e-2  # probability at the ends of the axes
@@ -98,14 +97,13 @@ def draw_curves(
         )
     drawn = [all_curves[i] for i in extremes([curves.auprc for curves in all_curves])]
     with figure_style():
-        columns = _columns([curves.name for curves in drawn])
+        columns = 1 if max(len(curves.name) for curves in drawn) > _SHORT else 2
         rows = -(-len(drawn) // columns)
         figure = new_figure(WIDTH, 3.7 + 0.19 * rows)
         pr_axes, roc_axes = figure.subplots(1, 2)
         lines = _draw_precision_recall(pr_axes, drawn)
         _draw_roc(roc_axes, drawn)
-        longest = _SHORT if columns > 1 else 3 * _SHORT
-        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, longest)}" for c in drawn]
+        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, _LONG)}" for c in drawn]
         figure.legend(
             lines,
             names,
@@ -118,13 +116,6 @@ def draw_curves(
         )
         write_title(figure, title, len(drawn), len(all_curves), "the lowest and the highest AUPRC")
     return figure
-
-
-def _columns(names: Sequence[str]) -> int:
-    """Return the number of columns of a legend: one of long names, if they are not many."""
-    if len(names) <= 2 * _MAX_PER_COLUMN:
-        return 1 if max(map(len, names)) > _SHORT else 2
-    return 3
 
 
 def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:

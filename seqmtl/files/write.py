@@ -247,9 +247,8 @@ def check_outputs(
         if target in written:
             raise SeqmtlError(f"{path} is named as two outputs; give each a file of its own")
         written.add(target)
-        folder = os.path.dirname(target) if os.path.exists(target) else ""
-        taken = {target, folder} & input_of.keys()
-        if taken:
+        taken = {target, os.path.dirname(target)} & input_of.keys()
+        if taken and os.path.exists(target):
             name = source_name(input_of[taken.pop()])
             raise SeqmtlError(f"{path} would overwrite the input {name}; choose another output")
 

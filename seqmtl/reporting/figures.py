@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _BINS = 40  # of a histogram
+_FEW_DECADES = 2.5  # in which 1, 2 and 5 of each have room
 
 
 def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
@@ -60,9 +61,10 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
 
 def draw_lengths(lengths: Sequence[int]) -> Figure:
     """Draw a histogram of the lengths of introns, in bases, on a logarithmic scale."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     low, high = np.log10(min(lengths)), np.log10(max(lengths) + 1)
+    subs = (1.0, 2.0, 5.0) if high - low < _FEW_DECADES else (1.0,)
     median = float(np.median(lengths))
     with figure_style():
         figure = new_figure(WIDTH, 2.6)
@@ -71,8 +73,9 @@ def draw_lengths(lengths: Sequence[int]) -> Figure:
         axes.axvline(median, color=GREY, linewidth=1)
         axes.set(xscale="log", xlabel="Intron length (bases)", ylabel="Introns")
         axes.set_title(f"Median {median:,.0f} bases")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_locator(LogLocator(subs=subs))
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_formatter("{x:,.0f}")
     return figure

@@ -124,21 +124,21 @@ def _add_json(contents: FolderContents, path: str) -> None:
 
 
 def _add_document(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
-    name = os.path.relpath(path, contents.path)
+    name, keys = os.path.relpath(path, contents.path), document.keys()
     if document.get("kind") == KIND:
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(contents, path)
-    elif document.get("command") in ("annotate", "scan") and "scans" in document:
+    elif document.get("command") in ("annotate", "scan") and {"seqmtl_version", "scans"} <= keys:
         if document["command"] == "annotate":
             _add_introns(contents, path, document)
         contents.scans[name] = document
-    elif {"signals", "split"} <= document.keys():
+    elif {"schema_version", "model", "signals", "split"} <= keys:
         contents.pairs[name] = document
-    elif {"signal", "split", "tasks"} <= document.keys():
+    elif {"schema_version", "model", "signal", "split", "tasks"} <= keys:
         _add_evaluation(contents, path, document)
-    elif {"tasks", "mean", "bootstrap"} <= document.keys():
+    elif {"tasks", "mean", "bootstrap"} <= keys:
         raise ValueError("an evaluation of windows; the page shows evaluations of datasets")
-    elif {"methods", "sizes", "settings"} <= document.keys():
+    elif {"methods", "sizes", "settings"} <= keys:
         if document.get("schema_version") != SCHEMA_VERSION:
             raise ValueError("a comparison of another version of seqmtl; run seqmtl compare again")
         contents.comparisons[name] = document

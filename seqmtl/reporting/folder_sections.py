@@ -47,7 +47,7 @@ def introns(contents: FolderContents) -> Values:
     rounds = _by_organism(
         {
             name: {
-                organism: {**facts, "file": contents.path_of(name)}
+                organism: {**facts, "organism": organism, "file": contents.path_of(name)}
                 for organism, facts in model.training.get("unlabelled", {}).items()
             }
             for name, model in contents.paired.items()
@@ -97,8 +97,8 @@ def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
     }
 
 
-def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
-    """Return the rounds of self-training of an organism without labels."""
+def _rounds(name: str, facts: Mapping[str, Any]) -> Values:
+    """Return the rounds of self-training of an organism without labels, to be shown by a name."""
     columns = [
         Column("Round", "round"),
         Column("Donors", ("expected", 0), ",.0f"),
@@ -112,19 +112,19 @@ def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
     rounds, relatives = facts["rounds"], facts.get("relatives")
     return {
         **table(columns, [{"round": number, **values} for number, values in enumerate(rounds)]),
-        "organism": organism,
+        "organism": name,
         "n_bases": f"{facts['bases']:,}",
         "image": embedded(lambda: draw_rounds(rounds)) if len(rounds) > 1 else "",
         "expected": next(iter(expectation(facts)), ""),
         "relatives": relatives_text(**relatives) if relatives else "",
-        "logos": _logos(organism, facts) if relatives else [],
+        "logos": _logos(facts) if relatives else [],
         "is_learnt": len(rounds) > 1,
         "warnings": facts.get("warnings", []),
         "files": [facts["file"]],
     }
 
 
-def _logos(organism: str, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _logos(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return a logo of the weights of donors, and one of acceptors, above that of the relatives."""
     if not has_matplotlib():
         return []
@@ -133,7 +133,7 @@ def _logos(organism: str, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     for end in (model.donor, model.acceptor):
         weights = [facts["relatives"]["weights"].get(task, 0.0) for task in end.tasks]
         kernel = extend(end.kernel, len(end.tasks), _RELATIVES, np.array(weights))
-        names = [organism, _RELATIVES] if len(facts["rounds"]) > 1 else [_RELATIVES]
+        names = [facts["organism"], _RELATIVES] if len(facts["rounds"]) > 1 else [_RELATIVES]
         poims = [poim(replace(end, kernel=kernel), name, max_order=1) for name in names]
         logos.append((end.site.kind, embedded(partial(draw_logo, *poims))))
     return logos

@@ -13,10 +13,10 @@ from seqmtl.sequences.alphabet import OTHER
 
 #: Bases from the A of the codon.
 PLACES = (-6, -5, -4, -3, -2, -1, 3, 4, 5)
-_REACH = 6  # bases at most
+_BEFORE = 6  # of these are before the codon
 #: Log of the share of A, C, G and T there in start codons, less that in other ATGs, of 209 genes of
-#: all eukaryotes, and less the mean of A and T, or of C and G, so that genomes rich in either have
-#: no fewer start codons; `benchmarks/bench_starts.py` learns it.
+#: all eukaryotes. A and T together have the mean of C and G, so that genomes rich in either have no
+#: fewer start codons; `benchmarks/bench_starts.py` learns it.
 LOG_RATIOS = np.array(
     [
         [0.04, -0.36, 0.31, -0.10],
@@ -37,7 +37,7 @@ def score_starts(
 ) -> NDArray[np.float64]:
     """Return the log-likelihood ratios of start codons, by the letters around them.
 
-    Letters other than A, C, G, T and those beyond an end count nothing.
+    Letters other than A, C, G, T count nothing, nor what is beyond them, or beyond an end.
 
     Parameters
     ----------
@@ -53,9 +53,14 @@ def score_starts(
     ndarray of float64, shape (n,)
         Of each.
     """
-    padded = np.pad(codes, _REACH, constant_values=OTHER)
-    first, step = starts + 2 * is_reverse + _REACH, 1 - 2 * is_reverse
+    padded = np.pad(codes, _BEFORE, constant_values=OTHER)
+    first, step = starts + 2 * is_reverse + _BEFORE, 1 - 2 * is_reverse
     letters = padded[first[:, np.newaxis] + step[:, np.newaxis] * PLACES]
+    is_clean = letters < OTHER
+    before, behind = is_clean[:, _BEFORE - 1 :: -1], is_clean[:, _BEFORE:]
+    for outwards in (before, behind):
+        np.logical_and.accumulate(outwards, axis=1, out=outwards)
+    letters[~is_clean] = OTHER
     plus = np.pad(LOG_RATIOS, ((0, 0), (0, 1)))
     by_strand = np.stack([plus, plus[:, [3, 2, 1, 0, OTHER]]])  # of complements
     rows = is_reverse.astype(np.int64)[:, np.newaxis], np.arange(len(PLACES)), letters

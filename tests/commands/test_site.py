@@ -117,10 +117,9 @@ def test_without_a_site_labels_choose_features_and_given_ones_are_refused(case, 
     assert re.search(unknown, case("tss", 44, code=1)[3])  # with --features
     assert not (tmp_path / "m.seqmtl").exists()
     told = seqmtl("train w.tsv -C 1 -o m.seqmtl").err
-    *_, note = told.splitlines()  # at the end, and in the words of those who have peaks, too
-    assert re.search(
-        r"have no common site.*cut around sites, give .* \(0-based\) with --site", note
-    )
+    # in the words of those who have peaks, too
+    assert re.search(r"have no common site.*cut around sites, give .*\(0-based\) with --site", told)
+    assert "next: seqmtl evaluate" in told.splitlines()[-1]
     assert "unknown" not in told
     assert load("m.seqmtl").site.length == 0
     for wrong, message in (

@@ -75,12 +75,16 @@ def test_of_good_scores_the_corner_is_drawn(figure):
     assert limits == [(-0.01, 1.01), (-0.002, 0.2)]
 
 
-def test_many_tasks_share_one_legend_outside():
-    names = [f"organism {t}" for t in range(40)]
+@pytest.mark.parametrize("name", ["d_melanogaster {}", "d_melanogaster {}, acceptor paired"])
+def test_many_tasks_share_one_legend_outside(name):
+    names = [name.format(t) for t in range(40)]
     figure = draw_curves(*make_data(names, n=60))
     assert all(axes.get_legend() is None for axes in figure.axes)
     texts = legend_texts(figure.legends[0])
     assert [text.split("  ")[2] for text in texts] == names
+    figure.draw_without_rendering()
+    of_legend = figure.legends[0].get_window_extent()
+    assert figure.bbox.x0 <= of_legend.x0 < of_legend.x1 <= figure.bbox.x1
     assert len({str(line_style(index)) for index in range(28)}) == 28
     assert len({str(point_style(index)) for index in range(49)}) == 49
 

@@ -294,6 +294,7 @@ def test_outputs_that_are_refused(tree, inputs, outputs, message):
 def test_outputs_that_are_accepted(tree):
     check_outputs(["tree.nwk", "starter:donor", None, "-"], ["tree.tsv", "x.fai", None, "-"])
     check_outputs(["/dev/null"], ["/dev/null", "/dev/null"])
+    check_outputs(["eukaryotes"], ["eukaryotes"])  # the name of a shipped tree
 
 
 def test_an_input_is_replaced_only_by_the_first_output(tree):

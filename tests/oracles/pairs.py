@@ -26,13 +26,14 @@ def ends(starts, is_reverse, log_odds):
 
 
 def start_log_odds(letters, at):
-    """Return the sum of the log ratios of the letters around a start codon."""
-    places = {at + place: ratios for place, ratios in zip(PLACES, LOG_RATIOS, strict=True)}
-    return sum(
-        ratios["ACGT".index(letters[place])]
-        for place, ratios in places.items()
-        if 0 <= place < len(letters) and letters[place] != "N"
-    )
+    """Return the sum of the log ratios of the letters around a start codon, up to N or an end."""
+    ratios, total = dict(zip(PLACES, LOG_RATIOS, strict=True)), 0.0
+    for outwards in (range(-1, -7, -1), range(3, 6)):
+        for place in outwards:
+            if not 0 <= at + place < len(letters) or letters[at + place] == "N":
+                break
+            total += ratios[place]["ACGT".index(letters[at + place])]
+    return total
 
 
 def codons(codes, signal):

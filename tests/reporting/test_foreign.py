@@ -195,11 +195,15 @@ def test_foreign_files(folder, name):
         b'{"signal": "donor", "models": []}',
         b'{"methods": [], "splits": 3, "sizes": 1}',
         b'{"signal": "x", "split": 3, "tasks": {}}',
+        b'{"signal": "donor", "split": "test", "tasks": {}}',
+        b'{"signals": ["ecg", "emg"], "split": "test"}',
+        b'{"command": "scan", "scans": [{}]}',
     ):
         (folder / name).write_bytes(content)
         found = read_folder(folder)
         assert list(found.signals) == ["donor"]
-        assert found.comparisons == found.scans == {}
+        assert found.comparisons == found.scans == found.pairs == {}
+        assert found.signals["donor"].metrics == {}
         assert all(name in line and "\n" not in line for line in found.skipped)
     (folder / name).write_bytes(b"{")
     assert "Not shown" in _page(folder)[1]

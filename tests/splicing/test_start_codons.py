@@ -14,6 +14,7 @@ def test_letters_of_a_strong_and_of_a_weak_start():
         ("GCCACCATGGCG", 0.31 + 0.26 + 0.56 + 0.38 + 0.63 + 0.09 + 0.43 + 0.64 + 0.26),
         ("TTTTTTATGTTT", -0.10 + 0.01 - 0.16 - 0.82 - 0.30 - 0.34 - 0.20 + 0.11 + 0.26),
         ("CATGN", 0.09),  # others are beyond the ends, or unknown
+        ("CCACNCATGNCG", 0.09),  # or beyond an unknown one
     ):
         codes, at = encode(text), np.array([text.index("ATG")])
         assert score_starts(codes, at, np.array([False])) == pytest.approx(expected)
@@ -26,7 +27,9 @@ def test_starts_of_both_strands_equal_a_sum_over_letters():
     rng = np.random.default_rng(0)
     codes = rng.choice(5, 300, p=[0.24] * 4 + [0.04]).astype(np.uint8)
     starts, is_reverse = rng.integers(0, 298, 200), rng.random(200) < 0.5
-    texts = ["".join("ACGTN"[code] for code in own) for own in (codes, reverse_complement(codes))]
+    texts = [
+        "".join("ACGTN"[code] for code in strand) for strand in (codes, reverse_complement(codes))
+    ]
     expected = [
         start_log_odds(texts[reverse], 297 - at if reverse else at)
         for at, reverse in zip(starts.tolist(), is_reverse.tolist(), strict=True)

@@ -127,6 +127,14 @@ def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
     page = (tmp_path / "page.html").read_text()
     rows = re.findall(r'<th scope="row">([abc])</th><td>[\d,]+</td><td>([a-z ]+)</td>', page)
     assert dict(rows) == {"c": "called"}  # a and b have labels: `info` has them
+    other = load(model)
+    other.training["unlabelled"]["c"]["warnings"] = ["other"]
+    other.save(tmp_path / "other.seqmtl")
+    seqmtl(f"report {tmp_path} -o {tmp_path}/page.html")
+    page = (tmp_path / "page.html").read_text()
+    for name in ("c: c", "other: c"):
+        assert f"{name}: about " in page
+    assert page.count('alt="Weights of letters around donors"') == 2
 
 
 def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
@@ -326,9 +334,7 @@ def test_annotate_refuses_and_leaves_no_folder(
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["sites.donor.bed.gz", "sites.acceptor.bed.gz.tbi", "model.seqmtl"]
-)
+@pytest.mark.parametrize("name", ["sites.donor.bed.gz", "model.seqmtl"])
 def test_annotate_replaces_no_introns_that_it_reads(new, tmp_path, seqmtl, name):
     """A user keeps known introns in the folder of results, under a name that the scan takes."""
     path = tmp_path / name
