@@ -96,6 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
     # before numpy is imported. A user's own setting wins.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Pictures are files; the backend of a notebook from which this runs may not be installed here.
+    os.environ["MPLBACKEND"] = "agg"
     try:
         return _main([*(sys.argv[1:] if argv is None else argv)])
     except BrokenPipeError:

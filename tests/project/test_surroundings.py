@@ -39,6 +39,14 @@ def test_commands_do_not_depend_on_it_either(tmp_path):
         seqmtl.train(str(table), output=str(tmp_path / "m.seqmtl"), C=1e3, site=8)
 
 
+def test_pictures_do_not_depend_on_the_backend_of_a_notebook(tmp_path):
+    command = [sys.executable, "-m", "seqmtl", "similarity", "--tree", "six_eukaryotes"]
+    picture = tmp_path / "t.png"
+    environment = {**os.environ, "MPLBACKEND": "module://not_installed_here"}
+    done = subprocess.run([*command, "--plot", str(picture)], env=environment, capture_output=True)
+    assert (done.returncode, picture.exists()) == (0, True), done.stderr
+
+
 def _train(windows, queue):
     queue.put(seqmtl.MultiTaskSVC().fit(windows).decision_function(windows))
 
