@@ -90,7 +90,7 @@ def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
         **table(columns, rows),
         "organism": predicted.organism,
         "lengths": embedded(lambda: draw_lengths(lengths)) if lengths else "",
-        "annotation": predicted.annotation,
+        "annotation": os.path.basename(predicted.annotation),
         "n_gaps": f"{predicted.n_gaps:,}" if predicted.n_gaps else "",
         "warning": predicted.warning(),
         "files": [predicted.path],
