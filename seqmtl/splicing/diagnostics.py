@@ -6,7 +6,8 @@ labels*. Outside their range, nothing was measured.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ _MAX_REVERSED = 0.1  # introns called in the reversed genome, per intron called
 _MIN_RETAINED = 0.8  # share of the calls of one round that the next confirms
 _RARE = 0.05  # share of the relatives' introns that are as short, or as long, as the median called
 _MAX_BASES = 2_000_000  # bases to check the genetic code in
+_PRECISION = 0.9  # of the introns of p >= 0.9
+_MAJORITY = 0.5  # of the weights of the relatives
 
 
 def warnings_for(
@@ -83,6 +86,32 @@ def warnings_for(
         f"{_MIN_RETAINED:.0%} or more in the genomes tested",
     )
     return warnings
+
+
+def precision_warnings(
+    precision: Mapping[str, Mapping[str, Any]], weights: Mapping[str, float]
+) -> list[str]:
+    """Return a sentence if the probabilities were too high in held-out relatives, or none was.
+
+    Parameters
+    ----------
+    precision : mapping of clade to mapping
+        Facts of :class:`seqmtl.splicing.model.PairedModel`: the organisms of each clade, and the
+        lowest and highest precision measured in its held-out genomes, by case.
+    weights : mapping of str to float
+        How much each relative counts, with sum 1.
+    """
+    if not precision:
+        return []
+    for clade, facts in precision.items():
+        if sum(weights.get(name, 0.0) for name in facts["organisms"]) > _MAJORITY:
+            shares = [share for key, case in facts.items() if key != "organisms" for share in case]
+            text = (
+                f"{min(shares):.0%} to {max(shares):.0%} of the introns of p >= 0.9 called in "
+                f"held-out {clade} were right"
+            )
+            return [text] * (min(shares) < _PRECISION)
+    return ["no genome of a clade with most of the weight of its relatives was held out"]
 
 
 def _stretches(sample: GenomeSample) -> Sequence[NDArray[np.uint8]]:

@@ -258,6 +258,11 @@ class PairedModel(Model):
         """Return a readable summary of the model, line by line; `file` is the name to show."""
         edges = f", with models of {', '.join(self.edges)} sites" if self.edges else ""
         lines = [f"paired model   {file}", f"donors and acceptors in pairs{edges}"]
+        precision = self.training.get("precision", {})
+        lines += ["introns of p >= 0.9 that were correct in held-out organisms"] * bool(precision)
+        for clade, facts in precision.items():
+            cases = (f"{text} {_range(facts[case])}" for case, text in _CASES if case in facts)
+            lines.append(f"  {clade}: {', '.join(cases)}")
         width = max(len(name) for name in self.tasks)
         called = self.training.get("unlabelled", {})
         for name, layer in self.layer.items():
@@ -266,13 +271,6 @@ class PairedModel(Model):
                 f"({layer.n_introns:,} {self.source_of_introns(name)}), "
                 f"{layer.n_coding:,} coding bases, {layer.n_sites:,} held-out sites"
             )
-        precision = self.training.get("precision", {})
-        lines += ["", "introns of p >= 0.9 that were correct in held-out organisms"] * bool(
-            precision
-        )
-        for clade, facts in precision.items():
-            cases = (f"{text} {_range(facts[case])}" for case, text in _CASES if case in facts)
-            lines.append(f"  {clade}: {', '.join(cases)}")
         for name, facts in called.items():
             n_known = facts.get("n_known", [0, 0])
             labels = "{:,} donors, {:,} acceptors known".format(*n_known)

@@ -51,7 +51,7 @@ from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finder, u12_ends
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
-from seqmtl.splicing.diagnostics import warnings_for
+from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
 from seqmtl.splicing.estimates import (
     Estimates,
     estimates_of_relatives,
@@ -592,13 +592,17 @@ class SelfTraining:
                 "too few predictions for self-training, so the model was adapted to the known "
                 "introns only"
             ]
+        weights = dict(zip(self.model.donor.tasks, self.weights.tolist(), strict=True))
+        precision = precision_warnings(self.model.training.get("precision", {}), weights)
         if self._shortage:
             return [
                 f"{self._shortage}; the weights are those of the relatives; if 30 or more introns "
-                "are known, give them with --introns"
+                "are known, give them with --introns",
+                *precision,
             ]
         last = self.rounds[-1]
-        return warnings_for(self.sample, last, self.state.prior, sum(last.n_p90) > 0)
+        warnings = warnings_for(self.sample, last, self.state.prior, sum(last.n_p90) > 0)
+        return [*precision, *warnings]
 
     def _calls(self) -> dict[str, Any]:
         """Return the number of introns expected, and called, with the share expected to be false.

@@ -10,7 +10,7 @@ import pytest
 
 from seqmtl.loading import load
 from seqmtl.reporting.folder_sections import paired_models
-from seqmtl.splicing.diagnostics import warnings_for
+from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.model import estimated_accuracy, expectation
 from seqmtl.splicing.rounds import SelfTrainingRound
@@ -52,6 +52,27 @@ def test_each_doubt_is_told_where_there_are_calls(change, message):
 def test_another_composition_is_told():
     (found,) = warnings_for(_sample(0.6), GOOD, PRIOR, False)
     assert found.startswith("60% of its bases are G or C, 19% to 52% in the genomes tested")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"ant": 0.4, "bee": 0.3, "elm": 0.3}, None),  # insects, of which .95 to .99 were right
+        ({"cup": 0.6, "elm": 0.4}, "75% to 94% of the introns .* called in held-out fungi were"),
+        ({"ant": 0.4, "cup": 0.3, "elm": 0.3}, "no genome of a clade with most of the weight"),
+    ],
+)
+def test_the_precision_of_held_out_relatives_is_a_warning_where_it_is_low_or_unknown(
+    weights, message
+):
+    precision = {
+        "insects": {"organisms": ["ant", "bee"], "rounds": [0.99, 0.99], "few": [0.95, 0.95]},
+        "fungi": {"organisms": ["cup"], "relatives": [0.84, 0.91], "rounds": [0.75, 0.94]},
+    }
+    warnings = precision_warnings(precision, weights)
+    assert len(warnings) == (message is not None)
+    assert all(re.search(message, warning) for warning in warnings)
+    assert precision_warnings({}, weights) == []  # of a model without measurements
 
 
 def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
