@@ -46,6 +46,7 @@ from seqmtl.splicing.chain_loops import (
 from seqmtl.splicing.coding import gc_classes
 from seqmtl.splicing.coding_loops import sum_content
 from seqmtl.splicing.layer import EDGES, ENDS, PairLayer
+from seqmtl.splicing.tandem_repeats import in_tandem_repeats
 
 _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
@@ -197,7 +198,8 @@ def join_ends(
         the forward strand. ``signals`` are numbers in ``SIGNALS``; ``kinds``, of
         :mod:`seqmtl.splicing.chain_loops`, tell what a site is as read on the forward strand.
         ``content``, shape (n, 6), is the coding content from the first site on, see
-        :func:`seqmtl.splicing.coding_loops.sum_content`.
+        :func:`seqmtl.splicing.coding_loops.sum_content`; ``is_tandem`` tells whether a site is in a
+        tandem repeat, see :mod:`seqmtl.splicing.tandem_repeats`.
     """
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
@@ -213,12 +215,16 @@ def join_ends(
     apart = 2 * codes.size * sites["stretches"]
     sites = sites.take(in_chain_order(sites["places"] + apart, sites["kinds"]))
     content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(stretches))
+    is_tandem, is_end = np.zeros(len(sites), dtype=np.bool_), sites["signals"] < len(ENDS)
     for (begin, end), (first, last) in zip(
         (stretches - origin).tolist(), pairwise(bounds.tolist()), strict=True
     ):
         places = sites["places"][first:last]
         content[first:last] = content_between(places, codes[begin:end], coding)
-    return sites.adding(content=content)
+        rows = first + np.flatnonzero(is_end[first:last])
+        starts = sites.starts[rows] - origin - begin
+        is_tandem[rows] = in_tandem_repeats(codes[begin:end], starts)
+    return sites.adding(content=content, is_tandem=is_tandem)
 
 
 def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
@@ -385,10 +391,14 @@ def _listed(
 
 
 def promising(sites: Sites, layer: PairLayer) -> NDArray[np.int64]:
-    """Return the rows of the sites that parses may take: their log-odds reach the least."""
+    """Return the rows of the sites that parses may take: their log-odds reach the least.
+
+    None is in a tandem repeat.
+    """
     least = np.array([layer.least_of(signal) for signal in SIGNALS])
     is_in = with_letters(sites, layer) >= least[sites["signals"]]
-    return np.flatnonzero(is_in | sites["is_u12"] if layer.u12 else is_in)
+    is_in = is_in | sites["is_u12"] if layer.u12 else is_in
+    return np.flatnonzero(is_in & ~sites["is_tandem"])
 
 
 def either_class(sites: Sites, log_p: NDArray[np.float64]) -> NDArray[np.float64]:

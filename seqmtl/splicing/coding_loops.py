@@ -8,6 +8,7 @@ from seqmtl._jit import njit
 
 _WORD = 5  # bases of a word of coding content
 _OTHER = 4  # code of any letter but A, C, G, T
+_HEADS = 2**12  # lists of words; a power of 2
 
 
 @njit
@@ -24,6 +25,39 @@ def list_words(codes, size):
         n = 0 if codes[p] >= _OTHER else n + 1
         words[p] = word if n >= size else -1
     return words
+
+
+@njit
+def find_copies(words, ends, flank, span, is_copy):
+    """Tell which sites are in one of three equal words that end within `span` bases.
+
+    Words are those of :func:`list_words`, and that of a site, with `flank` letters on either side,
+    ends at ``ends[k]``. They are in lists by a part of their number: `heads` are the last of each,
+    `before` leads to the one before. Words without one of the sites between are left out.
+    """
+    is_site, is_marked = np.zeros(16, dtype=np.bool_), np.zeros(words.size, dtype=np.bool_)
+    for k in range(ends.size):
+        if ends[k] < words.size and words[ends[k]] >= 0:
+            is_site[(words[ends[k]] >> 2 * flank) & 15] = True
+    heads = np.full(_HEADS, -1, dtype=np.int64)
+    before = np.empty(words.size, dtype=np.int32)
+    for p in range(words.size):
+        word = words[p]
+        if word < 0 or not is_site[(word >> 2 * flank) & 15]:
+            continue
+        head = (word ^ (word >> 12) ^ (word >> 24) ^ (word >> 36)) & (_HEADS - 1)
+        second, i = -1, heads[head]
+        while i >= 0 and p - i <= span:
+            if words[i] == word:
+                if second >= 0:
+                    is_marked[i] = is_marked[second] = is_marked[p] = True
+                    break
+                second = i
+            i = before[i]
+        before[p] = heads[head]
+        heads[head] = p
+    for k in range(ends.size):
+        is_copy[k] = ends[k] < words.size and is_marked[ends[k]]
 
 
 @njit

@@ -26,6 +26,7 @@ from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.coding import GC_REACH, WORD
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.layer import PairLayer
+from seqmtl.splicing.tandem_repeats import TANDEM_REACH
 
 #: An intron of less probability is doubtful.
 DOUBTFUL = 0.1
@@ -144,7 +145,7 @@ def _judge_locus(
     begin = max(0, min(chain.introns[0][0] for chain in chains) - flank)
     end = min(contig.codes.size, max(chain.introns[-1][1] for chain in chains) + flank)
     window = max(one.length for one in finder.finders)
-    around = window + GC_REACH + WORD  # the coding content depends on it
+    around = window + max(GC_REACH + WORD, TANDEM_REACH)
     piece = contig.between(begin - around, end + around)
     sites = finder.candidates(piece, begin, end)
     candidates = {

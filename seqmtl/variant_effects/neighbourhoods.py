@@ -26,7 +26,7 @@ class Neighbourhood:
 
     An allele changes the scores of the sites whose windows overlap it, and the coding content,
     which depends on the share of G and C in 500 bases on either side. All else is taken from the
-    reference, so only the chain is run for each allele.
+    reference, so only the chain is run for each allele. Sites in tandem repeats count, too.
 
     Parameters
     ----------
@@ -102,6 +102,7 @@ class Neighbourhood:
         begin = max(0, first - self._window)
         piece = ContigPiece("", begin, codes[begin : last + self._window])
         sites = self._finder.candidates(piece, first, last)
+        sites = sites.adding(is_tandem=np.zeros(len(sites), dtype=np.bool_))
         if not self._is_alone:
             sites = sites.take(promising(sites, self._finder.layer))
         return sites.adding(places=sites["places"] + begin)

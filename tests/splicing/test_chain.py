@@ -61,7 +61,11 @@ def joined(places, is_reverse, is_end, log_odds, content):
 def with_signals(sites, signals):
     """Sites of other signals: donor, acceptor, start, stop from 0."""
     # what a signal begins on the plus strand, its partner begins on the minus strand, backwards
-    return sites.adding(signals=signals, kinds=np.where(sites.is_reverse, signals ^ 1, signals))
+    return sites.adding(
+        signals=signals,
+        kinds=np.where(sites.is_reverse, signals ^ 1, signals),
+        is_tandem=np.zeros(len(sites), dtype=bool),
+    )
 
 
 def _with_edges(rng, sites):

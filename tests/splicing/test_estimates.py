@@ -145,6 +145,7 @@ def _sites(rng, n):
         "kinds": signals ^ is_reverse,
         "letters": np.zeros(n, dtype=int),
         "is_u12": rng.random(n) < 0.3,
+        "is_tandem": np.zeros(n, dtype=bool),
     }
     return Sites(places, is_reverse, columns)
 
