@@ -40,7 +40,7 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     divergence = f"diverged {relatives.apart} ago" if relatives.is_dated else relatives.apart
     divergence = "of the same genus or clade" if relatives.is_same_place else divergence
     where = divergence if tree == LARGEST_TREE else f"{divergence} in the tree {tree}"
-    hope = "expect more errors" if is_far else _expected(relatives, left_out)
+    hope = _expected(relatives, left_out) or "expect more errors" * is_far
     logger.log(
         logging.WARNING if is_far else logging.INFO,
         "%s: nearest trained relative %s (%s)%s%s",

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -187,6 +188,8 @@ def _finish(command: Command, request: Request, result: object) -> int:
 def run() -> None:
     """Run as a program."""
     open_streams()
+    # batch systems end jobs by SIGTERM: unfinished files are removed, as after Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with writing_to_the_end():
         code = main()
     sys.exit(code)

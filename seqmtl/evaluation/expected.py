@@ -181,7 +181,7 @@ def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
             continue
         low, high = np.quantile(expected + draws @ (by_block[2] - by_block[1]), _TAILS).tolist()
         poisson_low, poisson_high = _poisson_interval(true)
-        low, high = max(0.0, min(low, poisson_low)), max(high, poisson_high)
+        low, high = max(0.0, min(low, poisson_low)), min(n, max(high, poisson_high))
         agrees = expected <= FACTOR * true and true <= FACTOR * expected
         calibrated = (
             "yes" if agrees else "within error" if poisson_low <= expected <= poisson_high else "no"

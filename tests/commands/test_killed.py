@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -103,3 +104,27 @@ def test_a_run_killed_at_any_moment_leaves_whole_files_and_the_next_run_writes_a
         assert run(words, tmp_path) == 0
         assert contents(tmp_path / "out").keys() == whole.keys(), f"at {n}"
     assert n_killed > 3
+
+
+TERMINATED = """
+import os, signal, sys
+
+def hook(event, arguments):
+    if event == "open" and ".unfinished-" in str(arguments[0]):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+sys.addaudithook(hook)
+from seqmtl.commands.main import run
+
+run()
+"""
+
+
+def test_a_terminated_run_leaves_nothing(made, tmp_path):
+    words = shlex.split("scan {m} {g} --organism a -o {out}/x.bed".format(out=tmp_path, **made))
+    done = subprocess.run(
+        [sys.executable, "-c", TERMINATED, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr.endswith("\nseqmtl: error: interrupted\n")
+    assert not list(tmp_path.iterdir())
