@@ -252,8 +252,8 @@ class Model:
         This is the prevalence set at calibration or, without calibration, the weighted share of
         positive training examples. A task without training data uses the mean over all tasks.
         """
-        matches = [self.tasks[t] for t in NameIndex(self.tasks).find(task)]
-        shares = []
+        is_there, shares = task in self.tasks, []
+        matches = [task] if is_there else [self.tasks[t] for t in NameIndex(self.tasks).find(task)]
         for name in matches or self.tasks:
             counts = self.training["tasks"][name]
             calibration = self.training.get("calibration", {}).get(name, {})

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.linear_model.site import Site
 
+_SLAB = 1 << 18  # weights of the longest k-mers that are listed at once
+
 PositionWeights = list[NDArray[np.float64]]
 
 
@@ -126,9 +128,13 @@ def weights_by_position(
         position_weights(model, tasks, length=length, anywhere=is_free) for is_free in (False, True)
     )
     at_any = [] if anywhere is False else free(0, 1)
-    for first in range(length or model.length):
-        here = [] if anywhere else in_bins(first, first + 1)
-        yield [level[0] for level in add_levels(here, at_any)]
+    L, n_at_once = length or model.length, max(1, _SLAB >> (2 * span))
+    for first in range(0, L, n_at_once):
+        n = min(n_at_once, L - first)
+        here = [] if anywhere else in_bins(first, first + n)
+        levels = add_levels(here, at_any)
+        for k in range(n):
+            yield [level[min(k, len(level) - 1)] for level in levels]
 
 
 def window_scorer(model: MultiTaskModel, task: str) -> Callable[[Windows], NDArray[np.float64]]:

@@ -136,7 +136,7 @@ class FolderContents:
     comparisons : dict of str to dict
         Results of ``seqmtl compare`` by file.
     paired : dict of str to PairedModel
-        Models of ``seqmtl pair`` by file name without suffix; they lack their weights.
+        Models of ``seqmtl pair`` by file name without suffix; those read lack their weights.
     pairs : dict of str to dict
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict
@@ -175,6 +175,11 @@ class FolderContents:
     def path_of(self, name: str) -> str:
         """Return the path of a model by its name."""
         return os.path.join(self.path, f"{name}.seqmtl")
+
+    def with_weights(self, path: str) -> PairedModel:
+        """Return a paired model with its weights, by its path; they are read if it lacks them."""
+        model = self.paired[os.path.relpath(path, self.path).removesuffix(".seqmtl")]
+        return model if model.donor.W.shape[1] else PairedModel.load(path)
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""

@@ -33,7 +33,7 @@ from seqmtl.reporting.genome_view import (
 )
 from seqmtl.reporting.introns import INTRONS, PredictedIntrons, calls_in
 from seqmtl.reporting.signal_sections import Values, results, table
-from seqmtl.splicing.model import PairedModel, estimated_accuracy, expectation
+from seqmtl.splicing.model import estimated_accuracy, expectation
 from seqmtl.splicing.new_organism import relatives_text
 from seqmtl.splicing.paired_scores import METHODS
 
@@ -64,7 +64,7 @@ def introns(contents: FolderContents) -> Values:
         for summary in contents.scans.values()
         if summary["command"] == "annotate"
     ]
-    rounds_of = [_rounds(*each) for each in rounds.items()]
+    rounds_of = [_rounds(contents, *each) for each in rounds.items()]
     return {"genomes": genomes, "rounds": rounds_of, "annotated": annotated}
 
 
@@ -97,7 +97,7 @@ def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
     }
 
 
-def _rounds(name: str, facts: Mapping[str, Any]) -> Values:
+def _rounds(contents: FolderContents, name: str, facts: Mapping[str, Any]) -> Values:
     """Return the rounds of self-training of an organism without labels, to be shown by a name."""
     columns = [
         Column("Round", "round"),
@@ -117,19 +117,18 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Values:
         "image": embedded(lambda: draw_rounds(rounds)) if len(rounds) > 1 else "",
         "expected": next(iter(expectation(facts)), ""),
         "relatives": relatives_text(**relatives) if relatives else "",
-        "logos": _logos(facts) if relatives else [],
+        "logos": _logos(contents, facts) if relatives else [],
         "is_learnt": len(rounds) > 1,
         "warnings": facts.get("warnings", []),
         "files": [facts["file"]],
     }
 
 
-def _logos(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _logos(contents: FolderContents, facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return a logo of the weights of donors, and one of acceptors, above that of the relatives."""
     if not has_matplotlib():
         return []
-    model = PairedModel.load(facts["file"])
-    logos = []
+    model, logos = contents.with_weights(facts["file"]), []
     for end in (model.donor, model.acceptor):
         weights = [facts["relatives"]["weights"].get(task, 0.0) for task in end.tasks]
         kernel = extend(end.kernel, len(end.tasks), _RELATIVES, np.array(weights))

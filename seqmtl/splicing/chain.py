@@ -298,9 +298,10 @@ def run_chain(
         of_u12 = sites["log_odds"] + layer.u12.shift * (signals == 0)
         log_weights = np.where(classes, of_u12, log_weights)
     log_weights = _bounded(log_weights, _STRONGEST)
-    coded = np.diff(sites["content"], axis=0, prepend=0.0)
+    content, coded = sites["content"], sites["content"].copy()
+    coded[1:] -= content[:-1]
     firsts = bounds[bounds < len(sites)]
-    coded[firsts] = sites["content"][firsts]
+    coded[firsts] = content[firsts]
     coded *= layer.coding_scale
     np.exp(np.clip(coded, -_STRONGEST, _STRONGEST, out=coded), out=coded)
     forward = SiteColumns(places, places % 3, strands, classes, kinds, np.exp(log_weights), coded)
@@ -420,9 +421,10 @@ def either_class(sites: Sites, log_p: NDArray[np.float64]) -> NDArray[np.float64
 
 def is_first_at_site(sites: Sites) -> NDArray[np.bool_]:
     """Return which candidates are the first of their site: position, strand and signal."""
-    keys = [sites[name] for name in ("stretches", "places", "kinds")]
-    columns = np.column_stack([*keys, sites.is_reverse])
-    return np.append(np.ones(min(1, len(sites)), bool), (columns[1:] != columns[:-1]).any(axis=1))
+    is_first = np.arange(len(sites)) == 0
+    for key in (sites["stretches"], sites["places"], sites["kinds"], sites.is_reverse):
+        is_first[1:] |= key[1:] != key[:-1]
+    return is_first
 
 
 def with_letters(sites: Sites, layer: PairLayer) -> NDArray[np.float64]:

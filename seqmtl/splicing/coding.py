@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences import reverse_complement
-from seqmtl.splicing.coding_loops import list_words
+from seqmtl.splicing.coding_loops import classify_gc, list_words
 
 #: Bases of a word: a base, and those that it is predicted from.
 WORD = 5
@@ -32,7 +32,6 @@ GC_CUTS = (0.38, 0.48)
 GC_REACH = 500
 #: Shape of a table: class, position in the codon, word.
 CODING_SHAPE = (len(GC_CUTS) + 1, 3, 4**WORD)
-_C, _G = 1, 2
 _STOPS = (48, 50, 56)  # TAA, TAG and TGA as numbers of base 4
 _ANY_FRAME = 0.3  # probability of each reading frame of a piece, before its letters count
 _ROUNDS = 10
@@ -108,16 +107,8 @@ class Content(NamedTuple):
 
 def gc_classes(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the class of the share of G and C in 500 bases on either side of each base."""
-    is_gc, is_clean = (codes == _C) | (codes == _G), codes < 4
-    reach = np.array([[-GC_REACH], [GC_REACH + 1]])
-    bounds = np.clip(np.arange(codes.size) + reach, 0, codes.size)
-    gc, clean = (
-        np.diff(np.append(0, np.cumsum(of, dtype=np.int32))[bounds], axis=0)[0]
-        for of in (is_gc, is_clean)
-    )
-    classes = np.zeros(codes.size, dtype=np.uint8)
-    for cut in GC_CUTS:
-        classes += gc > cut * clean
+    classes = np.empty(codes.size, dtype=np.uint8)
+    classify_gc(codes, GC_REACH, *GC_CUTS, classes)
     return classes
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from seqmtl._jit import njit
 
 _WORD = 5  # bases of a word of coding content
-_OTHER = 4  # code of any letter but A, C, G, T
+_C, _G = 1, 2  # codes of letters
+_OTHER = 4  # of any letter but A, C, G, T
 _HEADS = 2**12  # lists of words; a power of 2
 
 
@@ -75,6 +76,29 @@ def list_codons(codes, kinds, codons):
             codons[n, 0], codons[n, 1] = p - 2, kinds[word]
             n += 1
     return n
+
+
+@njit
+def classify_gc(codes, reach, low, high, classes):
+    """Set the class of each base to how many of two cuts its share of G and C exceeds.
+
+    The share is that among A, C, G, T in `reach` bases on either side and the base itself.
+    Unsigned indices spare numba the check for negative ones, and sums have no branches.
+    """
+    n_gc, n = 0, 0
+    for p in range(min(reach, codes.size)):
+        n_gc += (codes[p] == _C) | (codes[p] == _G)
+        n += codes[p] < _OTHER
+    for p in range(codes.size):
+        if p + reach < codes.size:
+            code = codes[np.uint64(p + reach)]
+            n_gc += (code == _C) | (code == _G)
+            n += code < _OTHER
+        if p > reach:
+            code = codes[np.uint64(p - reach - 1)]
+            n_gc -= (code == _C) | (code == _G)
+            n -= code < _OTHER
+        classes[p] = (n_gc > low * n) + (n_gc > high * n)
 
 
 @njit

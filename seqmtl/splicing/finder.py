@@ -115,14 +115,15 @@ class PairedFinder:
         piece = contig.between(begin, end)
         sites, posteriors = self.posteriors(piece, begin, end, self.introns)
         counts = ScanSummary() if counts is None else counts
-        either = sites.adding(log_p=either_class(sites, sites["log_p"]))
-        either = either.take(is_first_at_site(sites))
-        asked = either.take(self._is_asked_for(either, first, last))
+        log_p = either_class(sites, sites["log_p"])
+        rows = np.flatnonzero(is_first_at_site(sites) & self._is_asked_for(sites, first, last))
+        columns = {"signals": sites["signals"][rows], "log_p": log_p[rows]}
+        asked = Sites(sites.starts[rows], sites.is_reverse[rows], columns)
         sites_by_signal = {
             finder.signal: self._reported(finder, piece, asked, counts) for finder in self.finders
         }
         if self.introns is not None:
-            introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
+            introns = _introns(sites, posteriors, log_p, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
             sites_by_signal["introns"] = self.filters.by_position(introns, piece, ScanSummary())
         return sites_by_signal
@@ -208,14 +209,16 @@ def _stretches(piece: ContigPiece) -> NDArray[np.int64]:
     return np.column_stack([piece.contigs.starts, piece.contigs.starts + piece.contigs.lengths])
 
 
-def _introns(sites: Sites, posteriors: Posteriors, begins: NDArray[np.int64]) -> Sites:
+def _introns(
+    sites: Sites, posteriors: Posteriors, log_p: NDArray[np.float64], begins: NDArray[np.int64]
+) -> Sites:
     """Return the listed introns by start and end, plus before minus, each once.
 
-    Places count from the beginnings of the stretches.
+    Places count from the beginnings of the stretches; `log_p` are of sites of either class.
     """
     bounds = sites["places"][posteriors.introns] + begins[sites["stretches"][posteriors.introns]]
     is_reverse = sites.is_reverse[posteriors.introns[:, 0]]
-    shares = np.exp(either_class(sites, posteriors.sites)[posteriors.introns])
+    shares = np.exp(log_p[posteriors.introns])
     shares[is_reverse] = shares[is_reverse, ::-1]  # donors, acceptors
     columns = {
         "ends": bounds[:, 1],

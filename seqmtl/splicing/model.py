@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from seqmtl._checks import refuse
 from seqmtl._html import table
 from seqmtl._names import match_names
 from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
+from seqmtl._threads import in_order
 from seqmtl._version import __version__
 from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.exceptions import ModelFileError, SeqmtlError
@@ -326,8 +328,8 @@ class PairedModel(Model):
         }
         if any(layer.exons.size for layer in every):
             arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
-        for signal, model in self._parts.items():
-            header[signal], of_end = model.contents()
+        contents = in_order(MultiTaskModel.contents, [*self._parts.values()])
+        for signal, (header[signal], of_end) in zip(self._parts, contents, strict=True):
             arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
         self._check(header, arrays)
         return header, arrays
@@ -365,11 +367,9 @@ class PairedModel(Model):
         """
         try:
             cls._check(description, arrays)
-            parts = {
-                name: cls._end(name, path, description, arrays)
-                for name in (*ENDS, *EDGES, *_U12_ENDS)
-                if name in description
-            }
+            names = [name for name in (*ENDS, *EDGES, *_U12_ENDS) if name in description]
+            read = partial(cls._end, path=path, description=description, arrays=arrays)
+            parts = dict(zip(names, in_order(read, names), strict=True))
             donor, acceptor = (parts[end] for end in ENDS)
             edges = {edge: parts[edge] for edge in EDGES if edge in parts}
             u12 = tuple(parts[end] for end in _U12_ENDS if end in parts)

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
+from seqmtl._threads import in_order
 from seqmtl.adaptation.adapted_model import adapt, learn_parts, with_organism
 from seqmtl.adaptation.relatives import (
     RelativeWeights,
@@ -228,16 +229,13 @@ class SelfTraining:
 
     def _score_both(self) -> tuple[ScoredCandidates, ScoredCandidates]:
         """Return the candidates of the sample, and of a reversed part, scored by the state."""
-        ends: list[Ends] = []
-        for k, pair in enumerate(self.state.ends):
-            if k and pair is self.state.ends[0]:  # that of the relatives
-                ends.append(ends[0])
-                continue
-            finders = [
-                end_finder(end, self.name, self.state.donors, u12=u12)
-                for end, u12 in zip(pair, u12_ends(self.model.u12, self.state.u12), strict=True)
-            ]
-            ends.append((finders[0], finders[1]))
+        pairs, u12 = self.state.ends, u12_ends(self.model.u12, self.state.u12)
+        pairs = pairs[:1] if pairs[1] is pairs[0] else pairs  # that of the relatives
+        finders = in_order(
+            lambda given: end_finder(given[0], self.name, self.state.donors, u12=given[1]),
+            [given for pair in pairs for given in zip(pair, u12, strict=True)],
+        )
+        ends: list[Ends] = [*zip(finders, finders, strict=True)] * (FOLDS // len(pairs))
         control = self.sample.part(self._options.control_bases).reversed()
         return (
             find_candidates(self.sample, ends, self._at("scoring candidates")),
@@ -471,8 +469,8 @@ class SelfTraining:
 
     def _adapt(self) -> Estimates:
         """Adapt the relatives' site models to the calls; return the state with them."""
-        learnt = [self._learn(number) for number in range(len(ENDS))]
-        donor, acceptor = learnt
+        self._at("learning sites")
+        donor, acceptor = in_order(self._learn, range(len(ENDS)))
         n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
         pieces = transcribed(self._exons(self.posteriors))
         (content,) = learn_contents([pieces], np.zeros((1, 1)), self.state.relatives.coding)
@@ -491,7 +489,6 @@ class SelfTraining:
     def _learn(self, number: int) -> _Adapted:
         """Adapt the site models of an end: for each fold, one that has not seen it."""
         model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
-        self._at(f"learning {end}s")
         windows, folds, weights, share = self._examples(model, end)
         if self.state.is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}

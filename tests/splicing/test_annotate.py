@@ -1,6 +1,7 @@
 """``seqmtl annotate``: whose genome it is, and whose results the folder has."""
 
 import json
+import re
 
 import pytest
 
@@ -95,6 +96,16 @@ def test_the_introns_are_those_of_a_scan_with_the_model_of_the_folder(annotate, 
     seqmtl(f"scan {folder}/model.seqmtl {genome} --organism new --format all -o {tmp_path}/sites")
     for name in ("sites.introns.gff3", "sites.donor.bed.gz", "sites.acceptor.minus.bw"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_the_page_has_the_pictures_of_a_report_on_the_folder(annotate, tmp_path, seqmtl):
+    """The report reads the model and its logos; the region, last, is of rounded probabilities."""
+    annotate("c", "--organism new")
+    seqmtl(f"report {tmp_path}/x -o {tmp_path}/again.html")
+    pages = [(tmp_path / name).read_text() for name in ("x/report.html", "again.html")]
+    page, again = (re.findall('data:image/svg[^"]+', text) for text in pages)
+    assert page[:-1] == again[:-1]
+    assert len(page) == len(again) > 2
 
 
 def test_files_of_other_names_stay(annotate, tmp_path):

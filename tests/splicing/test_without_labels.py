@@ -155,7 +155,7 @@ def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
     # in a log file without a terminal, long rounds show that they go on
     monkeypatch.setattr(_progress, "SECONDS", (0.0, 0.0))
     shown = seqmtl(command).err
-    for number, part in ((0, "scoring candidates, 50%"), (1, "learning donors"), (1, "weighing")):
+    for number, part in ((0, "scoring candidates, 50%"), (1, "learning sites"), (1, "weighing")):
         assert f"note: round {number}: {part}" in shown
     monkeypatch.undo()
     summary = json.loads((out / "summary.json").read_text())
