@@ -16,7 +16,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,13 +49,23 @@ from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites, find_motifs
 from seqmtl.splicing import fit_layer, join_ends
-from seqmtl.splicing.candidates import EdgeFinder, EndFinder, end_finder, find_edges
+from seqmtl.splicing.candidates import (
+    EdgeFinder,
+    EndFinder,
+    cut_regions,
+    end_finder,
+    end_finders,
+    find_edges,
+    find_piece,
+)
+from seqmtl.splicing.chain import run_chain, stretch_rows, to_log_odds, with_letters
 from seqmtl.splicing.coding import CODING_SHAPE, GC_CUTS, Content, Transcribed
 from seqmtl.splicing.estimates import layer_of_relatives, logit
 from seqmtl.splicing.fit import OrganismData, TrainingTables, fit_numbers
-from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns
+from seqmtl.splicing.layer import ALL, EDGES, ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.lengths import exon_densities, length_tables
 from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.regions import read_both
 
 TREE = "eukaryotes"
 FEATURES = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
@@ -64,7 +74,14 @@ SHARES = (0.4, 0.3, 0.3)
 STEP = 2.0**-5  # of the weights in a file
 LENGTH = 140  # bases of a window
 OFFSETS = {"donor": 50, "acceptor": 88}  # bases before the site
-#: Decoys are drawn from all GTs (AGs) of the genomes.
+#: Decoys of genomes and of human introns to train on are drawn as the parses of this pair meet
+#: them: by the odds that all but their own score gives them. So the models learn what parses do not
+#: know.
+MET_BY = "starter:splice"
+PIECE, MARGIN = 200_000, 10_000  # bases that are parsed at a time, and on either side
+INTRONS = 200  # that are parsed at a time
+ANY_CODON = [EdgeFinder(edge, ALL[0], None) for edge in EDGES]
+#: Other decoys of genomes are drawn from all GTs (AGs).
 RULES = """\
 [decoys]
 ratio = 40
@@ -203,22 +220,19 @@ def main(arguments: list[str] | None = None) -> None:
     args.output.mkdir(parents=True, exist_ok=True)
     for signal in args.signals:
         if signal == "splice":
-            genomes = [
-                build(args.data, args.output, end, args.without, TO_PAIR[end]) for end in ENDS
-            ]
+            genomes = build_both(args.data, args.output, args.without)
             model = pair(args.data, args.output, genomes, args.without, args.without_families)
             save_paired(with_u12(model, args.data, args.without), args.output)
         else:
-            path = build(args.data, args.output, signal, args.without)
-            model = make(args.data, path, signal, args.without, args.sites, args.card)
+            model = make(args.data, args.output, signal, args.without, args.sites, args.card)
             model.save(args.output / f"{signal}.seqmtl")
 
 
 def make(
-    data: Path, genomes: Path, signal: str, without: list[str], n_sites: int, with_card: bool
+    data: Path, folder: Path, signal: str, without: list[str], n_sites: int, with_card: bool
 ) -> MultiTaskModel:
     """Train on the train rows, calibrate and measure on the others."""
-    train, held_out, shares = rows_of(data, genomes, signal, without, n_sites)
+    train, held_out, shares = rows_of(data, folder, signal, without, n_sites)
     model = fit(train)
     model.site = replace(model.site, signal=signal)
     # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
@@ -243,23 +257,24 @@ def make(
 
 
 def rows_of(
-    data: Path, genomes: Path, signal: str, without: list[str], n_sites: int
+    data: Path, folder: Path, signal: str, without: list[str], n_sites: int
 ) -> tuple[Windows, Windows, dict[str, float]]:
     """Return rows to train on, rows held out, and the share of true sites among candidates."""
     train: list[tuple[str, Windows]] = []
     held_out: list[tuple[str, Windows]] = []
     shares = {}
-    summary = read_dataset(genomes).summary
+    met_by, genomes = PairedModel.load(MET_BY), build(data, folder, signal, without)
+    both, summary = build_both(data, folder, without), read_dataset(genomes).summary
     cut = (summary["site"]["offset"] - OFFSETS[signal], LENGTH)
     for name, _, _, ratio in GENOMES:
         if name in without:
             continue
         facts = summary["organisms"][name]
         shares[name] = facts["sites"] / (facts["sites"] + facts["candidates"])
-        for split, parts in (("train", train), ("valid", held_out)):
-            rows = read_dataset(genomes, split=split, organism=name, cut=cut).windows
-            n = min(n_sites, int((rows.labels > 0).sum()))
-            parts.append((name, some(rows, n, n * ratio)))
+        train.append((name, rows_of_genome(met_by, both, signal, name, n_sites, ratio)))
+        rows = read_dataset(genomes, split="valid", organism=name, cut=cut).windows
+        n = min(n_sites, int((rows.labels > 0).sum()))
+        held_out.append((name, some(rows, n, n * ratio)))
     for split, parts in (("train", train), ("test", held_out)):
         windows = read_windows(data / TABLES[signal], split=split)
         for name in OF_TABLES if split == "train" else ():
@@ -271,7 +286,7 @@ def rows_of(
             if name not in without and not is_measured:
                 parts.append((name, some(rows, n_sites, MAX_DECOYS)))
     if "h_sapiens" not in without:
-        train.append(("h_sapiens", rows_of_human(data, signal)))
+        train.append(("h_sapiens", rows_of_human(met_by, data, signal)))
     return pooled(train, OFFSETS[signal]), pooled(held_out, OFFSETS[signal]), shares
 
 
@@ -285,25 +300,89 @@ def human_introns(data: Path) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
                 yield encode(text), EXON, EXON + len(parts[3])
 
 
-def rows_of_human(data: Path, signal: str) -> Windows:
-    """Return the sites of human introns, and decoys from within these introns."""
-    rng, offset = np.random.default_rng(0), OFFSETS[signal]
-    rows: list[NDArray[np.uint8]] = []
-    labels: list[int] = []
-    word = {"donor": "GT", "acceptor": "AG"}[signal]
+def rows_of_genome(
+    met_by: PairedModel, both: list[Path], signal: str, name: str, n_sites: int, ratio: int
+) -> Windows:
+    """Return sites of the train regions of a genome, and decoys as parses meet them."""
+    layer, held = met_by.layer[name]._replace(least=ALL, u12=None), read_both(*both, name, "train")
+    finders = end_finders([met_by.donor, met_by.acceptor], both, name, layer.donors)
+    parts = []
+    for bounds in cut_regions(held[0], MARGIN, PIECE):
+        sites = find_piece(finders, held, bounds, layer.coding, ANY_CODON)
+        parts.append(in_context(sites, layer, signal))
+    return rows_met(held[0].genome.codes, Sites.join(parts), signal, n_sites, ratio)
+
+
+def rows_of_human(met_by: PairedModel, data: Path, signal: str) -> Windows:
+    """Return the sites of human introns, and decoys from within, as parses of these meet them."""
+    layer = met_by.layer["h_sapiens"]._replace(least=ALL, u12=None)
+    finders = [
+        end_finder(met_by.donor, "h_sapiens", layer.donors),
+        end_finder(met_by.acceptor, "h_sapiens"),
+    ]
     after, before = CLEAR_OF[signal]
-    for letters, begin, end in human_introns(data):
-        true = begin if signal == "donor" else end - 2
-        places = np.flatnonzero(find_motifs(letters, [word], False))
-        if true not in places:
-            continue
-        decoys = places[(places >= begin + after) & (places <= end - before)]
-        for place in (true, *rng.permutation(decoys)[:HUMAN_DECOYS]):
-            window = letters[max(0, place - offset) : place - offset + LENGTH]
-            if window.size == LENGTH and (window < OTHER).all():
-                rows.append(window)
-                labels.append(1 if place == true else -1)
-    return windows_of(np.array(rows), np.array(labels))
+    introns, texts, parts, origin = human_introns(data), [], [], 0
+    while batch := [
+        np.append(letters, np.uint8(OTHER)) for letters, *_ in islice(introns, INTRONS)
+    ]:
+        sizes, codes = np.array([letters.size for letters in batch]), np.concatenate(batch)
+        stretches = origin + np.cumsum(sizes)[:, np.newaxis] - np.column_stack([sizes, 0 * sizes])
+        piece, end = ContigPiece("", origin, codes), origin + codes.size
+        ends = {
+            name: finder.find(piece, origin, end)
+            for name, finder in zip(ENDS, finders, strict=True)
+        }
+        ends |= find_edges(ANY_CODON, piece, origin, end, ends["donor"])
+        sites = join_ends(ends, codes, layer.coding, origin, stretches)
+        from_begin = sites.starts - stretches[sites["stretches"], 0] - EXON
+        to_end = sizes[sites["stretches"]] - 1 - 2 * EXON - from_begin
+        is_true = from_begin == 0 if signal == "donor" else to_end == 2
+        is_decoy = (from_begin >= after) & (to_end >= before)
+        labels = np.where(is_true, 1, np.where(is_decoy, -1, 0)) * ~sites.is_reverse
+        bounds = stretch_rows(sites, len(batch))
+        parts.append(in_context(sites.adding(labels=labels), layer, signal, bounds))
+        texts, origin = [*texts, codes], end
+    sites = Sites.join(parts)
+    return rows_met(np.concatenate(texts), sites, signal, len(sites), HUMAN_DECOYS)
+
+
+def in_context(
+    sites: Sites, layer: PairLayer, signal: str, bounds: NDArray[np.int64] | None = None
+) -> Sites:
+    """Return the sites with labels, and their log-odds in parses without their own score."""
+    log_odds = to_log_odds(run_chain(sites, layer, bounds=bounds).sites)
+    context = log_odds - layer.scale * with_letters(sites, layer)
+    is_one = (sites["signals"] == ENDS.index(signal)) & (sites["labels"] != 0)
+    columns = {"labels": sites["labels"], "context": context}
+    rows = np.flatnonzero(is_one & (sites["letters"] == 0))
+    return Sites(sites.starts, sites.is_reverse, columns).take(rows)
+
+
+def rows_met(
+    codes: NDArray[np.uint8], sites: Sites, signal: str, n_sites: int, ratio: int
+) -> Windows:
+    """Return true sites, at most so many, and decoys of each, drawn by their odds in context.
+
+    The odds count up to the median of true sites. (Draws without replacement are those with the
+    highest sums of log-odds and Gumbel noise.)
+    """
+    rng, context = np.random.default_rng(0), sites["context"]
+    true, decoys = (np.flatnonzero(sites["labels"] == label) for label in (1, -1))
+    highest, true = np.median(context[true]), rng.permutation(true)[:n_sites]
+    keys = np.minimum(context[decoys], highest) + rng.gumbel(size=decoys.size)
+    sites = sites.take(np.concatenate([true, decoys[np.argsort(-keys)[: ratio * true.size]]]))
+    letters = np.empty((len(sites), LENGTH), dtype=np.uint8)
+    for is_reverse, strand in enumerate((codes, reverse_complement(codes))):
+        of_strand = sites.is_reverse == is_reverse
+        starts = sites.starts[of_strand]
+        starts = codes.size - 2 - starts if is_reverse else starts
+        letters[of_strand] = strand[starts[:, np.newaxis] - OFFSETS[signal] + np.arange(LENGTH)]
+    return windows_of(letters, sites["labels"])
+
+
+def build_both(data: Path, folder: Path, without: list[str]) -> list[Path]:
+    """Return the datasets of donors, GC too, and of acceptors, as :func:`build` does."""
+    return [build(data, folder, end, without, TO_PAIR[end]) for end in ENDS]
 
 
 def build(data: Path, folder: Path, signal: str, without: list[str], more_rules: str = "") -> Path:
