@@ -434,7 +434,11 @@ def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> CalibrationCurve:
     """Pool adjacent violators, then top pools with too few true sites, and those that are level."""
-    total, heads = true + decoys, _heads_of_pools(true, decoys)
+    from scipy.optimize import isotonic_regression
+
+    total = true + decoys
+    fitted = isotonic_regression(true / total, weights=total).x
+    heads = np.flatnonzero(np.diff(fitted, prepend=-1.0))
     joined, n_true = [], 0.0
     for head, n in zip(heads[::-1], np.add.reduceat(true, heads)[::-1], strict=True):
         n_true += float(n)
@@ -455,20 +459,6 @@ def _isotonic(
     slow = min(_TAIL_SLOPE * a, 0.5 * gap / left if left else np.inf)
     log_odds[-1] -= slow * left
     return CalibrationCurve(centers, log_odds, np.array([a, slow]))
-
-
-def _heads_of_pools(true: NDArray[np.float64], decoys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the first level of each pool of adjacent violators: pools have rising shares."""
-    runs = np.flatnonzero(np.diff(true / (true + decoys), prepend=-1.0))
-    sums = [np.add.reduceat(counts, runs).tolist() for counts in (true, decoys)]
-    pools: list[tuple[int, float, float]] = []
-    for head, n_true, n_decoys in zip(runs.tolist(), *sums, strict=True):
-        pool = (head, n_true, n_decoys)
-        while pools and pool[1] * pools[-1][2] <= pools[-1][1] * pool[2]:
-            head_before, *before = pools.pop()
-            pool = (head_before, pool[1] + before[0], pool[2] + before[1])
-        pools.append(pool)
-    return np.array([head for head, _, _ in pools], dtype=np.int64)
 
 
 def _log_odds(pool: NDArray[np.float64]) -> NDArray[np.float64]:
