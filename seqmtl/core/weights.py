@@ -111,11 +111,6 @@ class TaskWeights:
         weights.add(rows, amount, tasks)
         return weights.astype(dtype)
 
-    @property
-    def is_W(self) -> bool:  # noqa: N802
-        """Whether the only table is W."""
-        return self.groups.is_single and not self.is_virtual
-
     def as_numba_args(self) -> tuple[NDArray[Any], ...]:
         """Return the groups as the compiled loops take them."""
         groups = self.groups
@@ -207,7 +202,7 @@ class TaskWeights:
             Weights of the tasks, the same for every view or one matrix for each.
         """
         T = self.shape[1]
-        if self.is_W and A.shape[-1] == T and (A == np.eye(T)).all():
+        if self.groups.is_single and A.shape[-1] == T and (A == np.eye(T)).all():
             return self.tables[0]
         A = np.broadcast_to(A, (len(self.columns), *A.shape[-2:]))
         out = np.zeros((self.shape[0], A.shape[2]), dtype=self.dtype)
@@ -236,7 +231,7 @@ class TaskWeights:
             others = np.delete(table, at, axis) if replaces else table
             return np.insert(others, at, new, axis)
 
-        if self.is_W:
+        if self.groups.is_single:
             return TaskWeights.of(inserted(self.tables[0], weights, 1), self.columns)
         groups = self.groups
         n_levels = groups.group.shape[1]

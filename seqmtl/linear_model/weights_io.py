@@ -47,7 +47,7 @@ _MOST = 256  # times that weights are compressed at most; those of starters are 
 
 def pack_weights(weights: TaskWeights) -> dict[str, NDArray[Any]]:
     """Return weights as arrays of a model file."""
-    if weights.is_W:
+    if weights.groups.is_single:
         W = weights.tables[0]
         is_used = np.zeros(W.shape[0], dtype=bool)
         for column in W.T:  # np.any is slow on rows this narrow
@@ -92,7 +92,7 @@ def round_weights(W: NDArray[Any], step: float = 0.0) -> NDArray[Any]:
 
 def step_of(weights: TaskWeights) -> float:
     """Return the power of 2 that some rows of W are multiples of, or 0 for other weights."""
-    if not weights.is_W:
+    if not weights.groups.is_single:
         return 0.0
     W = weights.tables[0]
     some = W[:: max(1, W.shape[0] // _SOME)].astype(np.float64)
