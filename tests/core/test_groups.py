@@ -112,7 +112,7 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     for name, groups in (("groups", GroupedKernel.of(_sum_of(N))), ("matrix", K)):
         problem = Problem(NumericRows(X), y, tasks, groups, np.full(240, 0.7), "squared_hinge", 0.0)
         found[name] = dcd.solve(problem, tol=1e-10, dtype=np.float64, max_epochs=100_000)
-    assert not found["groups"].weights.is_W
+    assert not found["groups"].weights.groups.is_single
     expanded = np.einsum("ij,id->ijd", N[tasks], X).reshape(240, -1)
     svc = LinearSVC(loss="squared_hinge", C=0.7, fit_intercept=False, tol=1e-12, max_iter=10**6)
     svc.fit(expanded, y)
@@ -149,7 +149,7 @@ def test_learnt_weights_are_those_of_plain_matrices():
     }
     grouped, solution = fit(Examples.of(windows), task_kernel=kernel, **options)
     _, expected = fit(Examples.of(windows), task_kernel=plain, **options)
-    assert not grouped.W.is_W
+    assert not grouped.W.groups.is_single
     assert solution.converged
     assert solution.primal == pytest.approx(expected.primal, rel=2e-6)
     assert_allclose(solution.theta, expected.theta, atol=2e-3)

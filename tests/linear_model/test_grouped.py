@@ -58,7 +58,7 @@ def file(model, tmp_path_factory):
 def test_a_file_gives_the_same_scores(model, file):
     windows = _windows()
     loaded = MultiTaskModel.load(file)
-    assert not loaded.W.is_W
+    assert not loaded.W.groups.is_single
     assert "columns" in read_arrays(file)[1]
     assert loaded.W.shape == model.W.shape
     assert_array_equal(loaded.decision_function(windows), model.decision_function(windows))
@@ -77,7 +77,7 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
     own, expected = _train(features, kernel, **precise), _train(features, plain, **precise)
     own.save(tmp_path / "model")
     loaded = MultiTaskModel.load(tmp_path / "model")
-    assert not loaded.W.is_W
+    assert not loaded.W.groups.is_single
     for task in ("new", "t7"):
         scores, others = (m.decision_function(_windows(), task) for m in (loaded, expected))
         assert_allclose(scores, others, atol=1e-4 if norm else 1e-6)
@@ -120,7 +120,7 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
     precise = {"tol": 1e-6, "dtype": "float64"}
     features = PositionalKmers("wd:2")
     model, _ = train_with_few(examples, space, features=features, settings=Settings(**precise))
-    assert not model.W.is_W
+    assert not model.W.groups.is_single
     chosen, C = model.training["selection"]["tasks"], model.training["settings"]["C"]
     plain = _train(features, TaskKernel(model.kernel.names, model.kernel.matrix), C=C, **precise)
     scores = (each.decision_function(examples.data) for each in (model, plain))
@@ -141,7 +141,7 @@ def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
     plain = replace(model, W=TaskWeights.of(np.asarray(model.W), model.W.columns))
     for _ in range(2):  # the second time, it is replaced
         model, plain = (adapt(own, "again", few, like="t3") for own in (model, plain))
-        assert not model.W.is_W
+        assert not model.W.groups.is_single
         model.save(tmp_path / "more")
         model = MultiTaskModel.load(tmp_path / "more")
         assert model.tasks == plain.tasks == (*NAMES, "again")
