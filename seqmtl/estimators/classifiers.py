@@ -36,9 +36,9 @@ class MultiTaskSVC(MultiTaskClassifier):
         matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. The M of the paper, (I + L)^-1 of a graph A, is
-        ``TaskKernel.graph(A, names)``. Default: K = (11' + 3 I) / 4, the kernel "easy" with the
-        share 0.25; by its name the share is 0.5.
+        order of the sorted task names, a data frame labelled with them. The M of the paper,
+        (I + L)^-1 of a graph A, is ``TaskKernel.graph(A, names)``. Default: K = (11' + 3 I) / 4,
+        that is ``TaskKernel.easy(names, 0.25)``; "easy" has the share 0.5.
     C : float, default=1.0
         Cost of errors.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -130,8 +130,8 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         :func:`seqmtl.training.site_detection.default_kinds`; of matrices, the identity.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
-        is in the order of the sorted task names. It is tried along with treating all tasks as
-        alike, the default.
+        is in the order of the sorted task names, a data frame labelled with them. It is tried
+        along with treating all tasks as alike, the default.
     costs : sequence of float, default=(1.0, 3.0, 10.0)
         Costs to choose from.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"

@@ -101,8 +101,8 @@ class MultiTaskSVR(MultiTaskRegressor):
         ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
-        given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
+        order of the sorted task names, a data frame labelled with them. Of several matrices the
+        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of errors.
     epsilon : float, default=0.1
@@ -219,8 +219,8 @@ class MultiTaskRegressorCV(MultiTaskRegressor):
         :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
-        is in the order of the sorted task names. It is tried along with treating all tasks as
-        alike, the default.
+        is in the order of the sorted task names, a data frame labelled with them. It is tried
+        along with treating all tasks as alike, the default.
     costs : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
         Costs to choose from.
     epsilon : float, default=0.0
