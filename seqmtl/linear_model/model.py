@@ -101,6 +101,7 @@ class MultiTaskModel(Model):
         The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
+        data = self._as_matrix(data)
         scores = self.decision_function(data, tasks)
         names, ids = self._task_table(data, tasks)
         column = np.array(names, dtype=object)[ids]
@@ -123,7 +124,7 @@ class MultiTaskModel(Model):
 
         Parameters
         ----------
-        data : Windows, or ndarray or csr_matrix of shape (n, d)
+        data : Windows, or array_like or sparse matrix of shape (n, d)
             Windows of the model's length, of any length if no feature needs positions, or numeric
             features.
         tasks : str or sequence of str, optional
@@ -138,10 +139,11 @@ class MultiTaskModel(Model):
         ------
         UnknownTaskError
             If the task kernel lacks a task.
-        ValueError
-            If the examples have another length, or their tasks are unknown.
+        TypeError, ValueError
+            If the examples have another type or length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
+        data = self._as_matrix(data)
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
         self.log_relatives(names)
@@ -153,6 +155,14 @@ class MultiTaskModel(Model):
             added = self.consensus_biases(names)
             scores += added[ids, self.site.consensus_of(data)]
         return scores
+
+    def _as_matrix(self, data: Any) -> Any:
+        """Return numeric features as an array or a CSR matrix."""
+        if self.inputs == "windows" or isinstance(data, Windows):
+            return data
+        from sklearn.utils.validation import check_array
+
+        return check_array(data, accept_sparse="csr", dtype=np.float64)
 
     def check_examples(self, data: Any) -> None:
         """Check that examples are of the type, length and site of those of the training.
