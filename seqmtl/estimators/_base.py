@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._examples import (
@@ -55,8 +55,8 @@ class LinearEstimator(BaseEstimator):
 
         Parameters
         ----------
-        input_features : None
-            Ignored; the method of scikit-learn has it.
+        input_features : sequence of str, optional
+            Names of columns of numbers. Default: those of the data frame in `fit`, or x0, x1, ...
 
         Returns
         -------
@@ -67,14 +67,16 @@ class LinearEstimator(BaseEstimator):
         ------
         AttributeError
             Before fit.
+        ValueError
+            If `input_features` are not the names of `fit`.
         SeqmtlError
             If features are hashed.
         """
         if not hasattr(self, "model_"):
             raise AttributeError("get_feature_names_out is available after fit")
         model = self.model_
-        if model.features.kind == "numeric" and hasattr(self, "feature_names_in_"):
-            return np.asarray(self.feature_names_in_, dtype=object)
+        if model.features.kind == "numeric":
+            return np.asarray(_check_feature_names_in(self, input_features))
         return np.asarray(model.features.feature_names(model.length), dtype=object)
 
 
