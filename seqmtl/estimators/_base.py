@@ -61,7 +61,11 @@ class LinearEstimator(BaseEstimator):
         Returns
         -------
         ndarray of str, shape (n_features,)
-            See :meth:`seqmtl.features._base.FeatureDefinition.feature_names`.
+            ``ACG@-2`` is a k-mer whose first base is at -2, where 0 is the first base of the site
+            or else the middle, ``ACG@-4..0`` one in a bin of positions, 0-based half-open. ``ACG``
+            is anywhere; unless stranded, the first of it and its reverse complement by alphabet
+            counts both, and the other nothing. Names of several maps begin with the number of the
+            map: ``1:ACG``.
 
         Raises
         ------

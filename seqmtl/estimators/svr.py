@@ -208,7 +208,7 @@ class MultiTaskSVR(MultiTaskRegressor):
 class MultiTaskRegressorCV(MultiTaskRegressor):
     """Regression for several tasks that selects by cross-validation what they share.
 
-    For each task it selects the trust in its relatives, between one model per task and one for all,
+    It selects the trust of tasks in their relatives, between one model per task and one for all,
     and the cost, as :class:`MultiTaskClassifierCV` does, by the likelihood of held-out targets. A
     final :class:`MultiTaskSVR` is trained with them on all examples.
 
@@ -243,7 +243,7 @@ default="squared_epsilon_insensitive"
     Attributes
     ----------
     selection_ : dict
-        The selection: per task "trust", "C", and the "weights" of the trust values.
+        The selection: by task in "tasks" the "trust", "C", and the "weights" of the trust values.
     C_ : float
         Overall cost; the diagonal of the task kernel holds the task costs relative to it.
     tasks_, task_kernel_, coef_, intercept_, dual_coef_, dual_gap_, n_iter_, history_, model_, \
