@@ -320,9 +320,12 @@ class MultiTaskModel(Model):
         index = NameIndex(self.kernel.names)
         for name in names:
             if not index.find(name):
+                remedy = "give it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt"
+                if self.inputs == "numbers":
+                    remedy = "give examples of it to fit: stratify folds by task and class"
                 raise UnknownTaskError(
-                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
-                    "it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt)",
+                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or "
+                    f"{remedy})",
                     name,
                 )
         distinct = tuple(dict.fromkeys(names))
@@ -340,8 +343,9 @@ class MultiTaskModel(Model):
             if len(self.tasks) > 1:
                 raise ValueError(
                     f"tasks must be given: the model has {len(self.tasks)} tasks "
-                    f"({', '.join(self.tasks[:5])}) and the examples carry none; give tasks=, "
-                    "or a TaskArray or Windows, which carry them"
+                    f"({', '.join(self.tasks[:5])}{', ...' * (len(self.tasks) > 5)}) and "
+                    "the examples carry none; give tasks=, or a TaskArray or Windows, which carry "
+                    "them"
                 )
             return list(self.tasks), np.zeros(n, dtype=np.int64)
         names, numbers = name_table(tasks)

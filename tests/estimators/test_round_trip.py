@@ -49,6 +49,8 @@ def test_a_loaded_model_scores_lists_and_data_frames(tmp_path):
         np.testing.assert_allclose(model.predict_proba(same, "b"), svc.predict_proba(X, "b"))
     with pytest.raises(ValueError, match="X must have 2 features as in training, got 1"):
         model.decision_function(X[["u"]], "b")
+    with pytest.raises(ValueError, match=r"'c' is not in .*it has 'a', 'b' \(or give examples of"):
+        model.decision_function(X, "c")
     with pytest.raises(ValueError, match="could not convert string to float: 'ACGT'"):
         model.decision_function([["ACGT"]], "b")
 
