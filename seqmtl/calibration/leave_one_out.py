@@ -55,7 +55,7 @@ def left_out_scores(
     """
     task_ids, views = examples.ids, rows.views
     copy_of = find_alike(rows, solution.weights)
-    alpha, upper = np.bincount(copy_of, solution.alpha), np.bincount(copy_of, upper)
+    alpha, bounds = np.bincount(copy_of, solution.alpha), np.bincount(copy_of, upper)
     one_of_each = np.unique(copy_of, return_index=True)[1]
 
     def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
@@ -63,8 +63,8 @@ def left_out_scores(
         parts = zip(K, views, strict=True)
         return sum(K_g[s, t] * (gram_matrix(v.rows, chosen) + bias_scale**2) for K_g, v in parts)
 
-    is_free = (alpha > 0) & (alpha < upper)
-    free, bound = one_of_each[is_free], one_of_each[alpha >= upper]
+    is_free = (alpha > 0) & (alpha < bounds)
+    free, bound = one_of_each[is_free], one_of_each[alpha >= bounds]
     share_of_free, share_of_bound = span_shares(kernel_matrix, free, bound)
     shares = np.where(is_free, share_of_free, share_of_bound)[copy_of]
     parts = parts_of_copies(rows, task_ids, examples.y * solution.alpha, copy_of, K, bias_scale)

@@ -17,7 +17,7 @@ def _has_feature_names(transformer: Any) -> bool:
     return hasattr(transformer.transformer_, "get_feature_names_out")
 
 
-class TaskTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TaskTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A transformer of scikit-learn, by which a TaskArray keeps its tasks.
 
     In a pipeline, a transformer turns a TaskArray into a plain array, and scikit-learn passes

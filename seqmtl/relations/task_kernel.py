@@ -92,8 +92,10 @@ class TaskKernel:
         not_psd: str = "project",
     ) -> None:
         names = checks.check_names(names)
-        is_stack = isinstance(matrix, KernelStack)
-        stack = matrix if is_stack else _as_stack(checks.in_order(matrix, names))
+        if isinstance(matrix, KernelStack):
+            stack = matrix
+        else:
+            stack = _as_stack(checks.in_order(matrix, names))
         labels = checks.check_labels(labels, len(stack.values))
         if stack.nodes is None:
             stack = KernelStack(checks.as_kernels(stack.values, names, labels, not_psd))
