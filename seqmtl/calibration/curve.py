@@ -24,7 +24,6 @@ _FOLDS = 5
 _CLOSE = 1e-9  # of the range of scores
 _MIN_TRUE_SITES = 10  # smallest number of true sites behind a probability
 _TAIL_SLOPE = 0.02  # rise where too few true sites are left, as a share of that of Platt's line
-_MIN_RISE = 0.01  # of the log-odds over all scores
 
 
 class CalibrationCurve(NamedTuple):
@@ -411,10 +410,9 @@ def _count_levels(
 def _line(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return slope and intercept of Platt's line; the slope is never 0, so order is preserved."""
+    """Return slope and intercept of Platt's line."""
     y = np.repeat([1.0, -1.0], levels.size)
-    a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
-    return max(a, _MIN_RISE / (float(np.ptp(levels)) or 1.0)), b
+    return fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
 
 
 def _capped_sigmoid(

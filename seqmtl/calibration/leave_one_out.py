@@ -14,7 +14,7 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.features._base import gram_matrix
 from seqmtl.sequences.examples import Examples
 
-_SPAN_SAMPLE = 500  # support vectors in the sample used to estimate the span
+_SPAN_SAMPLE = 500  # support vectors in each sample used to estimate the span
 
 
 def left_out_scores(
@@ -27,9 +27,10 @@ def left_out_scores(
 ) -> tuple[NDArray[np.float64], float]:
     """Approximate the score of every example by a model trained without it and its copies.
 
-    Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2 (Vapnik,
-    Chapelle 2000). Its copies are left out with it, whatever their tasks and labels, as they tell
-    as much about its label as itself.
+    Leaving out example i with dual variable alpha_i lowers its margin by alpha_i S_i^2, where S_i
+    is its distance to the span of the other free support vectors (Vapnik, Chapelle 2000). Its
+    copies are left out with it, whatever their tasks and labels, as they tell as much about its
+    label as itself.
 
     Parameters
     ----------
@@ -50,11 +51,11 @@ def left_out_scores(
     -------
     scores : ndarray of float64, shape (n,)
     share : float
-        S_i^2 as a share of the kernel of an example with itself.
+        S_i^2 of the examples at the upper bound, as a share of their kernel with themselves.
     """
     task_ids, views = examples.ids, rows.views
     copy_of = find_alike(rows, solution.weights)
-    alpha = np.bincount(copy_of, solution.alpha)
+    alpha, bounds = np.bincount(copy_of, solution.alpha), np.bincount(copy_of, upper)
     one_of_each = np.unique(copy_of, return_index=True)[1]
 
     def kernel_matrix(chosen: NDArray[np.int64]) -> NDArray[Any]:
@@ -62,11 +63,12 @@ def left_out_scores(
         parts = zip(K, views, strict=True)
         return sum(K_g[s, t] * (gram_matrix(v.rows, chosen) + bias_scale**2) for K_g, v in parts)
 
-    share = span_share(
-        kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
-    )
+    is_free = (alpha > 0) & (alpha < bounds)
+    free, bound = one_of_each[is_free], one_of_each[alpha >= bounds]
+    share_of_free, share_of_bound = span_shares(kernel_matrix, free, bound)
+    shares = np.where(is_free, share_of_free, share_of_bound)[copy_of]
     parts = parts_of_copies(rows, task_ids, examples.y * solution.alpha, copy_of, K, bias_scale)
-    return examples.y * solution.margins - share * parts, share
+    return examples.y * solution.margins - shares * parts, share_of_bound
 
 
 def parts_of_copies(
@@ -111,41 +113,57 @@ def parts_of_copies(
     return total
 
 
-def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[np.int64]) -> float:
-    """Estimate the mean of S_i^2 / k(x_i, x_i) over the free support vectors.
+def span_shares(
+    G_of: Callable[[NDArray[np.int64]], NDArray[Any]],
+    free: NDArray[np.int64],
+    bound: NDArray[np.int64],
+) -> tuple[float, float]:
+    """Estimate the mean of S_i^2 / k(x_i, x_i) over free support vectors, and over those at C.
 
-    S_i is the distance of an example to the span of the other free support vectors; S_i^2 is the
-    inverse of the i-th diagonal element of the inverse kernel matrix (Vapnik, Chapelle 2000). It
-    is computed for a sample and for a quarter of it, and extrapolated linearly in the logarithm
-    of the number of support vectors.
+    S_i is the distance of an example to the span of the other free support vectors: for a free
+    one, S_i^2 is the inverse of the i-th diagonal element of the inverse of their kernel matrix G;
+    for one at the upper bound, k(x_i, x_i) - k_i' G^-1 k_i (Vapnik, Chapelle 2000). Both are
+    computed for samples, of the free ones also for a quarter of the sample, and extrapolated
+    linearly in the logarithm of the number of free support vectors.
 
     Parameters
     ----------
     G_of : callable
         Returns the kernel matrix of the given examples, shape (m, m).
-    free : ndarray of int64
-        The free support vectors.
+    free, bound : ndarray of int64
+        The support vectors below the upper bound, and those at it.
 
     Returns
     -------
-    float
-        Estimate, between 0 and 1.
+    of_free, of_bound : float
+        Estimates, between 0 and 1; the second is the first if none is at the bound.
     """
     if free.size < 2:
-        return 1.0
-    sample = np.random.default_rng(0).permutation(free)[:_SPAN_SAMPLE]
-    large = _mean_share(G_of(np.sort(sample)))
-    if sample.size == free.size or sample.size < 40:
-        return large
-    small = _mean_share(G_of(np.sort(sample[: sample.size // 4])))
-    slope = (large - small) / np.log(4.0)
-    return float(np.clip(large + slope * np.log(free.size / sample.size), 0.0, 1.0))
+        return 1.0, 1.0
+    rng = np.random.default_rng(0)
+    sample, others = (rng.permutation(rows)[:_SPAN_SAMPLE] for rows in (free, bound))
+    shares = _mean_shares(G_of, sample, others)
+    if 40 <= sample.size < free.size:
+        slope = (shares - _mean_shares(G_of, sample[: sample.size // 4], others)) / np.log(4.0)
+        shares = np.clip(shares + slope * np.log(free.size / sample.size), 0.0, 1.0)
+    of_free, of_bound = shares.tolist()
+    return of_free, of_bound
 
 
-def _mean_share(G: NDArray[Any]) -> float:
+def _mean_shares(
+    G_of: Callable[[NDArray[np.int64]], NDArray[Any]],
+    free: NDArray[np.int64],
+    bound: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    m = free.size
+    G = G_of(np.concatenate([np.sort(free), np.sort(bound)]))
     diagonal = np.maximum(np.diagonal(G), 1e-300)
-    inverse = np.linalg.inv(G + 1e-6 * float(diagonal.mean()) * np.eye(G.shape[0]))
-    return float(np.mean(1.0 / (np.diagonal(inverse) * diagonal)))
+    inverse = np.linalg.inv(G[:m, :m] + 1e-6 * float(diagonal[:m].mean()) * np.eye(m))
+    of_free = float(np.mean(1.0 / (np.diagonal(inverse) * diagonal[:m])))
+    if not bound.size:
+        return np.array([of_free, of_free])
+    of_span = np.einsum("ij,ij->i", G[m:, :m] @ inverse, G[m:, :m])
+    return np.array([of_free, float(np.mean(np.maximum(1.0 - of_span / diagonal[m:], 0.0)))])
 
 
 def find_alike(rows: Rows, W: TaskWeights | None = None) -> NDArray[np.int64]:

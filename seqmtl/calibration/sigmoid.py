@@ -16,6 +16,7 @@ CALIBRATION: dict[str, tuple[str, ...]] = {
     "novelty": ("offset",),
 }
 _MOST_STEPS = 100
+_MIN_RISE = 0.01  # of the log-odds over all scores
 
 
 def fit_sigmoid(
@@ -35,7 +36,7 @@ def fit_sigmoid(
     Returns
     -------
     a, b : float
-        Slope (non-negative) and intercept.
+        Slope and intercept; the slope is never 0, so order is preserved.
 
     Notes
     -----
@@ -47,11 +48,12 @@ def fit_sigmoid(
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     center = float(np.average(scores, weights=weight))
     spread = float(np.sqrt(np.average((scores - center) ** 2, weights=weight))) or 1.0
+    least = _MIN_RISE * spread / (float(np.ptp(scores)) or 1.0)
     start = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
     X = np.column_stack([(scores - center) / spread, np.ones_like(scores)])
     ridge = np.full(2, 1e-10)
-    w = fit_logistic(X, target, weight, start, np.zeros(2), ridge, least=-np.inf)
-    a = max(float(w[0]), 0.0) / spread
+    w = fit_logistic(X, target, weight, start, np.zeros(2), ridge, least)
+    a = float(w[0]) / spread
     return a, float(w[1]) - a * center
 
 

@@ -153,7 +153,8 @@ candidates with exactly this score, which is lower. The second table compares th
 sites (the sum of the probabilities) with the true number, for all candidates, those above 0.1, and
 bins of the probability; probabilities are cross-fitted. true_ci95: 95 % interval of the true
 number. calibrated: yes, if both numbers are within a factor of 1.25; within error, if they are not,
-but the difference is within sampling error; else no. JSON has the calibration error, too."""
+but the expected one is in the Poisson interval, which may be narrower; else no. JSON has the
+calibration error, too."""
 
 
 def _show(_: Calibrate, summary: Document) -> str:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._examples import (
@@ -55,26 +55,32 @@ class LinearEstimator(BaseEstimator):
 
         Parameters
         ----------
-        input_features : None
-            Ignored; the method of scikit-learn has it.
+        input_features : sequence of str, optional
+            Names of columns of numbers. Default: those of the data frame in `fit`, or x0, x1, ...
 
         Returns
         -------
         ndarray of str, shape (n_features,)
-            See :meth:`seqmtl.features._base.FeatureDefinition.feature_names`.
+            ``ACG@-2`` is a k-mer whose first base is at -2, where 0 is the first base of the site
+            or else the middle, ``ACG@-4..0`` one in a bin of positions, 0-based half-open. ``ACG``
+            is anywhere; unless stranded, the first of it and its reverse complement by alphabet
+            counts both, and the other nothing. Names of several maps begin with the number of the
+            map: ``1:ACG``.
 
         Raises
         ------
         AttributeError
             Before fit.
+        ValueError
+            If `input_features` are not the names of `fit`.
         SeqmtlError
             If features are hashed.
         """
         if not hasattr(self, "model_"):
             raise AttributeError("get_feature_names_out is available after fit")
         model = self.model_
-        if model.features.kind == "numeric" and hasattr(self, "feature_names_in_"):
-            return np.asarray(self.feature_names_in_, dtype=object)
+        if model.features.kind == "numeric":
+            return np.asarray(_check_feature_names_in(self, input_features))
         return np.asarray(model.features.feature_names(model.length), dtype=object)
 
 

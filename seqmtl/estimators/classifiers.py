@@ -31,14 +31,13 @@ class MultiTaskSVC(MultiTaskClassifier):
     Parameters
     ----------
     features : FeatureDefinition or str, optional
-        Feature map, or its description, such as "wd:5". Default: ``PositionalKmers()`` for
-        :class:`~seqmtl.Windows`, around the site that they tell or their middle; the identity for
-        matrices.
+        Feature map, or its description, such as "wd:5". Default: ``PositionalKmers()`` for DNA,
+        around the site that :class:`~seqmtl.Windows` tell or the middle; the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. The M of the paper, (I + L)^-1 of a graph A, is
-        ``TaskKernel.graph(A, names)``. Default: K = (11' + 3 I) / 4, the kernel "easy" with the
-        share 0.25; by its name the share is 0.5.
+        order of the sorted task names, a data frame labelled with them. The M of the paper,
+        (I + L)^-1 of a graph A, is ``TaskKernel.graph(A, names)``. Default: K = (11' + 3 I) / 4,
+        that is ``TaskKernel.easy(names, 0.25)``; "easy" has the share 0.5.
     C : float, default=1.0
         Cost of errors.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -67,7 +66,7 @@ class MultiTaskSVC(MultiTaskClassifier):
     task_kernel_ : TaskKernel
         Task kernel.
     coef_ : ndarray, shape (n_tasks, n_features)
-        Weights.
+        Weights; of k-mers, for counts times the factors in "Features".
     intercept_ : ndarray, shape (n_tasks,)
         Intercepts.
     dual_coef_ : ndarray, shape (n,)
@@ -130,8 +129,8 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         :func:`seqmtl.training.site_detection.default_kinds`; of matrices, the identity.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
-        is in the order of the sorted task names. It is tried along with treating all tasks as
-        alike, the default.
+        is in the order of the sorted task names, a data frame labelled with them. It is tried
+        along with treating all tasks as alike, the default.
     costs : sequence of float, default=(1.0, 3.0, 10.0)
         Costs to choose from.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -152,7 +151,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     Attributes
     ----------
     selection_ : dict
-        The selection: per task "trust", "C", and the "weights" of the trust values.
+        The selection: by task in "tasks" the "trust", "C", and the "weights" of the trust values.
     C_ : float
         Overall cost; the diagonal of the task kernel holds the task costs relative to it.
     classes_ : ndarray, shape (2,)
@@ -162,7 +161,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     task_kernel_ : TaskKernel
         The selected task kernel.
     coef_ : ndarray, shape (n_tasks, n_features)
-        Weights.
+        Weights; of k-mers, for counts times the factors in "Features".
     intercept_ : ndarray, shape (n_tasks,)
         Intercepts.
     dual_coef_ : ndarray, shape (n,)

@@ -37,8 +37,8 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
-        given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
+        order of the sorted task names, a data frame labelled with them. Of several matrices the
+        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of a training example with f < 1. With smaller C more examples contribute, in the
         limit all equally: f is then proportional to the mean similarity to them. The default

@@ -101,8 +101,8 @@ class MultiTaskSVR(MultiTaskRegressor):
         ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
-        given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
+        order of the sorted task names, a data frame labelled with them. Of several matrices the
+        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of errors.
     epsilon : float, default=0.1
@@ -208,7 +208,7 @@ class MultiTaskSVR(MultiTaskRegressor):
 class MultiTaskRegressorCV(MultiTaskRegressor):
     """Regression for several tasks that selects by cross-validation what they share.
 
-    For each task it selects the trust in its relatives, between one model per task and one for all,
+    It selects the trust of tasks in their relatives, between one model per task and one for all,
     and the cost, as :class:`MultiTaskClassifierCV` does, by the likelihood of held-out targets. A
     final :class:`MultiTaskSVR` is trained with them on all examples.
 
@@ -219,8 +219,8 @@ class MultiTaskRegressorCV(MultiTaskRegressor):
         :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
-        is in the order of the sorted task names. It is tried along with treating all tasks as
-        alike, the default.
+        is in the order of the sorted task names, a data frame labelled with them. It is tried
+        along with treating all tasks as alike, the default.
     costs : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
         Costs to choose from.
     epsilon : float, default=0.0
@@ -243,7 +243,7 @@ default="squared_epsilon_insensitive"
     Attributes
     ----------
     selection_ : dict
-        The selection: per task "trust", "C", and the "weights" of the trust values.
+        The selection: by task in "tasks" the "trust", "C", and the "weights" of the trust values.
     C_ : float
         Overall cost; the diagonal of the task kernel holds the task costs relative to it.
     tasks_, task_kernel_, coef_, intercept_, dual_coef_, dual_gap_, n_iter_, history_, model_, \

@@ -17,7 +17,7 @@ def _has_feature_names(transformer: Any) -> bool:
     return hasattr(transformer.transformer_, "get_feature_names_out")
 
 
-class TaskTransformer(TransformerMixin, BaseEstimator):
+class TaskTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """A transformer of scikit-learn, by which a TaskArray keeps its tasks.
 
     In a pipeline, a transformer turns a TaskArray into a plain array, and scikit-learn passes
@@ -85,6 +85,13 @@ class TaskTransformer(TransformerMixin, BaseEstimator):
         if isinstance(X, TaskArray):
             return TaskArray(self.transformer_.transform(X.X), X.tasks)
         return self.transformer_.transform(X)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Let the transformer return data frames, "pandas" or "polars"; see scikit-learn."""
+        self.transformer = self._unfitted()
+        for each in (self.transformer, getattr(self, "transformer_", self.transformer)):
+            each.set_output(transform=transform)
+        return self
 
     @available_if(_has_feature_names)
     def get_feature_names_out(self, input_features: Any = None) -> Any:

@@ -51,8 +51,8 @@ class MultiTaskKernelSVC(KernelClassifier):
         Parameter of "poly".
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel K; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. Default: K = (11' + 3 I) / 4, the kernel "easy" with the
-        share 0.25; by its name the share is 0.5.
+        order of the sorted task names, a data frame labelled with them. Default:
+        K = (11' + 3 I) / 4, that is ``TaskKernel.easy(names, 0.25)``; "easy" has the share 0.5.
     C : float, default=1.0
         Cost of errors.
     class_weight : dict or "balanced", optional

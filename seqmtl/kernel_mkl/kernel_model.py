@@ -194,8 +194,9 @@ class KernelModel(Model):
             return X.tasks
         if len(self.tasks) > 1:
             raise UnknownTaskError(
-                f"tasks must be given: the model has several, {', '.join(self.tasks[:5])}; name "
-                "the task of every example (in a search with scoring=TaskScorer())"
+                f"tasks must be given: the model has several, {', '.join(self.tasks[:5])}"
+                f"{', ...' * (len(self.tasks) > 5)}; name the task of every example "
+                "(in a search with scoring=TaskScorer())"
             )
         return self.tasks[0]
 

@@ -101,6 +101,7 @@ class MultiTaskModel(Model):
         The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
+        data = self._as_matrix(data)
         scores = self.decision_function(data, tasks)
         names, ids = self._task_table(data, tasks)
         column = np.array(names, dtype=object)[ids]
@@ -123,7 +124,7 @@ class MultiTaskModel(Model):
 
         Parameters
         ----------
-        data : Windows, or ndarray or csr_matrix of shape (n, d)
+        data : Windows, or array_like or sparse matrix of shape (n, d)
             Windows of the model's length, of any length if no feature needs positions, or numeric
             features.
         tasks : str or sequence of str, optional
@@ -138,10 +139,11 @@ class MultiTaskModel(Model):
         ------
         UnknownTaskError
             If the task kernel lacks a task.
-        ValueError
-            If the examples have another length, or their tasks are unknown.
+        TypeError, ValueError
+            If the examples have another type or length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
+        data = self._as_matrix(data)
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
         self.log_relatives(names)
@@ -153,6 +155,14 @@ class MultiTaskModel(Model):
             added = self.consensus_biases(names)
             scores += added[ids, self.site.consensus_of(data)]
         return scores
+
+    def _as_matrix(self, data: Any) -> Any:
+        """Return numeric features as an array or a CSR matrix."""
+        if self.inputs == "windows" or isinstance(data, Windows):
+            return data
+        from sklearn.utils.validation import check_array
+
+        return check_array(data, accept_sparse="csr", dtype=np.float64)
 
     def check_examples(self, data: Any) -> None:
         """Check that examples are of the type, length and site of those of the training.
@@ -310,9 +320,12 @@ class MultiTaskModel(Model):
         index = NameIndex(self.kernel.names)
         for name in names:
             if not index.find(name):
+                remedy = "give it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt"
+                if self.inputs == "numbers":
+                    remedy = "give examples of it to fit: stratify folds by task and class"
                 raise UnknownTaskError(
-                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
-                    "it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt)",
+                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or "
+                    f"{remedy})",
                     name,
                 )
         distinct = tuple(dict.fromkeys(names))
@@ -330,8 +343,9 @@ class MultiTaskModel(Model):
             if len(self.tasks) > 1:
                 raise ValueError(
                     f"tasks must be given: the model has {len(self.tasks)} tasks "
-                    f"({', '.join(self.tasks[:5])}) and the examples carry none; give tasks=, "
-                    "or a TaskArray or Windows, which carry them"
+                    f"({', '.join(self.tasks[:5])}{', ...' * (len(self.tasks) > 5)}) and "
+                    "the examples carry none; give tasks=, or a TaskArray or Windows, which carry "
+                    "them"
                 )
             return list(self.tasks), np.zeros(n, dtype=np.int64)
         names, numbers = name_table(tasks)

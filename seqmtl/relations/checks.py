@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_number
+from seqmtl._checks import brief, check_number
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import UnknownTaskError
@@ -74,6 +74,27 @@ def check_square(names: Sequence[str], matrix: NDArray[np.float64], what: str) -
             f"{what} must be symmetric, got {matrix[s, t]:g} for ({names[int(s)]}, "
             f"{names[int(t)]}) and {matrix[t, s]:g} the other way round; give one value per pair"
         )
+
+
+def in_order(matrix: Any, names: Sequence[str]) -> Any:
+    """Return a data frame as an array in the order of the names, and another matrix as it is.
+
+    Raises
+    ------
+    ValueError
+        If its rows and columns are not labelled with the names.
+    """
+    if not hasattr(matrix, "reindex"):
+        return matrix
+    orders, tasks = [], brief(list(names))
+    for labels in (list(map(str, matrix.index)), list(map(str, matrix.columns))):
+        if sorted(labels) != sorted(names):
+            raise ValueError(
+                f"the rows and columns of a data frame must be the tasks, {tasks}, got "
+                f"{brief(labels)}; rename them, or give .to_numpy() in the order of the tasks"
+            )
+        orders.append([labels.index(name) for name in names])
+    return matrix.to_numpy()[np.ix_(*orders)]
 
 
 def check_not_negative(matrix: NDArray[np.float64], what: str) -> None:
@@ -170,6 +191,7 @@ def as_adjacency(adjacency: Any, names: Sequence[str]) -> NDArray[np.float64]:
     """
     T = len(names)
     require_memory(32.0 * T * T, f"a kernel of {T} tasks", "use fewer tasks")
+    adjacency = in_order(adjacency, names)
     dense = adjacency.toarray() if hasattr(adjacency, "toarray") else adjacency
     A = np.array(dense, dtype=np.float64)
     check_square(names, A, "adjacency")

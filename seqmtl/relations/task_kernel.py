@@ -39,8 +39,9 @@ class TaskKernel:
     names : sequence of str
         Task names, T of them, all different.
     matrix : array_like, shape (T, T) or (M, T, T), or KernelStack
-        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal. The nodes
-        of a stack are not checked.
+        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal. The rows
+        and columns of a data frame are labelled with the names, in any order. The nodes of a stack
+        are not checked.
     source : str, optional
         Origin of K, for messages.
     labels : sequence of str, optional
@@ -91,7 +92,10 @@ class TaskKernel:
         not_psd: str = "project",
     ) -> None:
         names = checks.check_names(names)
-        stack = matrix if isinstance(matrix, KernelStack) else _as_stack(matrix)
+        if isinstance(matrix, KernelStack):
+            stack = matrix
+        else:
+            stack = _as_stack(checks.in_order(matrix, names))
         labels = checks.check_labels(labels, len(stack.values))
         if stack.nodes is None:
             stack = KernelStack(checks.as_kernels(stack.values, names, labels, not_psd))
@@ -493,23 +497,24 @@ class TaskKernel:
         """
         from seqmtl.relations.distances import Distances
 
+        sigma = None if scales is None else [checks.positive(s, "scales") for s in scales]
         if not isinstance(distances, Distances):
-            distances = Distances(_required_names(names), np.asarray(distances))
+            names = _required_names(names)
+            distances = Distances(names, checks.in_order(distances, names))
         elif names is not None:
             distances = distances.restrict(names)
         D = distances.matrix
-        if scales is None:
+        if sigma is None:
             pairs = D[np.triu_indices(len(D), 1)]
             median = float(np.median(pairs)) if pairs.size else 0.0
             if median == 0.0:
                 raise ValueError(
                     f"scales must be given if the median distance is 0, as in {distances.source}"
                 )
-            scales = (0.25 * median, median, 4.0 * median)
-        sigma = np.array([checks.positive(value, "scales") for value in scales])
+            sigma = [0.25 * median, median, 4.0 * median]
         return cls(
             distances.names,
-            kernel_formulas.smooth(D, sigma),
+            kernel_formulas.smooth(D, np.array(sigma)),
             f"smooth({distances.source})",
             labels=[f"sigma={value:.6g}" for value in sigma],
             not_psd=not_psd,

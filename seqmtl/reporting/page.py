@@ -45,7 +45,7 @@ _LAST = (
     ("Paired models", "paired_models", folder_sections.paired_models),
 )
 #: Sections of which two fit side by side.
-_SMALL = ("Similarity", "Kernel weights", "Hyperparameters", "Calibration")
+_SMALL = ("Similarity", "Kernel weights", "Hyperparameters")
 
 
 def write_folder_report(

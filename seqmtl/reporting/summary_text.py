@@ -82,7 +82,7 @@ def _paired(model: str, signal: str, methods: Mapping[str, Any]) -> str:
     what = _capital(SIGNAL_NAMES.get(signal, signal))
     return (
         f"{what} ({os.path.basename(model)}): mean AUPRC (genome) {_with_interval(paired)} paired, "
-        f"{_with_interval(alone)} unpaired{', a tie' if tie(alone, paired) else ''}."
+        f"{_with_interval(alone)} alone{', a tie' if tie(alone, paired) else ''}."
     )
 
 

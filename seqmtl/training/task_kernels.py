@@ -26,10 +26,10 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
 
     Parameters
     ----------
-    task_kernel : TaskKernel, str, path-like, array or None
+    task_kernel : TaskKernel, str, path-like, array, data frame or None
         A kernel; one of "individual", "union", "easy"; a tree, by the name of a shipped one or its
-        file; the file of a table; a matrix in the order of `names`; or None for
-        K = (11' + 3 I) / 4.
+        file; the file of a table; a matrix in the order of `names`, or a data frame labelled with
+        them; or None for K = (11' + 3 I) / 4.
     names : tuple of str
         Tasks in the data.
 
@@ -51,6 +51,8 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         return kernel
     if isinstance(task_kernel, (str, os.PathLike)):
         task_kernel = _read_kernel(task_kernel)
+    if hasattr(task_kernel, "reindex"):
+        task_kernel = TaskKernel(task_kernel.index, task_kernel)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
     if task_kernel.names[: len(names)] == names:

@@ -8,6 +8,7 @@ from seqmtl import KernelMKLClassifier, KmerCounts, MultiTaskClassifierCV, Multi
 from seqmtl.calibration.leave_one_out import find_copies, parts_of_copies
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
+from seqmtl.training import fit as training
 from tests.oracles.annotation import reverse_complement
 
 
@@ -37,6 +38,23 @@ def test_parts_of_copies_are_sums_over_them():
         for i in range(40)
     ]
     assert_allclose(found, expected)
+
+
+def test_scores_without_an_example_at_its_bound_are_those_of_a_model_without_it(monkeypatch):
+    left_out = []
+    monkeypatch.setattr(training, "calibrate_tasks", lambda s, *_: left_out.append(s) or [[1, 0]])
+    rng, n = np.random.default_rng(0), 120
+    X = rng.standard_normal((n, 5))
+    y = np.where(X[:, 0] + 1.5 * rng.standard_normal(n) > 1.5, 1, -1)
+    weight = np.where(y > 0, 5.0, 0.5)  # most are support vectors, few of them below their bound
+    svc = MultiTaskSVC(tol=1e-6).fit(X, y, sample_weight=weight)
+    at_bound, exact = np.flatnonzero(svc.dual_coef_ == weight)[::4], []
+    assert at_bound.size > 15
+    for i in at_bound:
+        others = np.arange(n) != i
+        svc.fit(X[others], y[others], sample_weight=weight[others])
+        exact.append(svc.model_.decision_function(X[[i]])[0])
+    assert np.std(left_out[0][at_bound] - exact) < 0.1 * np.std(exact)
 
 
 def _random_texts(n, rng):

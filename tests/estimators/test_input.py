@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
 from seqmtl import (
     IndividualMKLClassifier,
@@ -235,5 +236,10 @@ def test_a_frame_keeps_its_names_in_pipelines():
     scaler = TaskTransformer().fit(array)
     assert_array_equal(scaler.get_feature_names_out(), list("uvwx"))
     assert list(array[np.arange(3)[:, None], [0, 2]].X.columns) == ["u", "w"]
+    pipe = make_pipeline(TaskTransformer(), MultiTaskSVC()).fit(array, Y)
+    assert_array_equal(pipe.get_feature_names_out(), list("uvwx"))
+    pipe.set_output(transform="pandas").fit(array, Y)
+    assert list(pipe[0].transform(array).X.columns) == list("uvwx")
+    assert_array_equal(pipe[-1].feature_names_in_, list("uvwx"))
     plain = cross_val_score(MultiTaskSVC(), TaskArray(X, TASKS), Y, cv=3)
     assert_array_equal(cross_val_score(MultiTaskSVC(), array, Y, cv=3), plain)

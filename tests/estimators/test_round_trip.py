@@ -38,6 +38,23 @@ def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seq
     np.testing.assert_allclose(model.decision_function(test), svc.decision_function(test))
 
 
+def test_a_loaded_model_scores_lists_and_data_frames(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame([[0.0, 1.0], [1.0, 0.0], [0.2, 0.9], [0.8, 0.1]], columns=["u", "v"])
+    svc = MultiTaskSVC().fit(X, [0, 1, 0, 1], tasks=list("aabb"))
+    svc.model_.save(tmp_path / "svc.seqmtl")
+    model, expected = load(tmp_path / "svc.seqmtl"), svc.decision_function(X, tasks="b")
+    for same in (X, X.to_numpy().tolist(), X.astype("float32").round(1)):
+        np.testing.assert_allclose(model.decision_function(same, "b"), expected, atol=1e-6)
+        np.testing.assert_allclose(model.predict_proba(same, "b"), svc.predict_proba(X, "b"))
+    with pytest.raises(ValueError, match="X must have 2 features as in training, got 1"):
+        model.decision_function(X[["u"]], "b")
+    with pytest.raises(ValueError, match=r"'c' is not in .*it has 'a', 'b' \(or give examples of"):
+        model.decision_function(X, "c")
+    with pytest.raises(ValueError, match="could not convert string to float: 'ACGT'"):
+        model.decision_function([["ACGT"]], "b")
+
+
 def test_wrong_calls_say_which_is_right(tmp_path):
     strings = ["ACGT", "ACGA"]
     with pytest.raises(ValueError, match=r"strings.* use Windows\.from_strings\("):

@@ -317,6 +317,28 @@ def test_smooth():
     assert_allclose(some.matrices[:, 0, 1], np.exp([-4, -1, -0.25]))
 
 
+def _labelled(matrix, names, columns=None):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(matrix, index=list(names), columns=list(columns or names))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        TaskKernel,
+        lambda names, A: TaskKernel.graph(A, names),
+        lambda names, A: TaskKernel.multigraph([A], names),
+        lambda names, A: TaskKernel.smooth(A * (A < 2), [2.0], names),
+    ],
+)
+def test_rows_and_columns_of_data_frames_are_found_by_their_labels(make):
+    A = np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 4.0]])
+    frame = _labelled(A, "cab").loc[list("bca"), list("acb")]
+    assert_allclose(make("bac", frame).matrix, make("cab", A).restrict("bac").matrix)
+    with pytest.raises(ValueError, match=r"must be the tasks, \['a', 'b', 'd'\], got \['b', 'c"):
+        make("abd", frame)
+
+
 def test_smooth_of_what_is_no_tree_is_projected():
     # all others are close to the first and far from each other: no kernel at large scales
     D = 2.0 * (1 - np.eye(5))

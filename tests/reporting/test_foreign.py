@@ -154,7 +154,7 @@ def test_an_evaluation_in_pairs_is_shown(folder):
     assert "results/pairs.json" in page
     for sites in ("Splice donors", "Splice acceptors"):
         sentence = f"{sites} (p.seqmtl): mean AUPRC (genome) 0.800 paired, "
-        assert f"{sentence}0.300 (0.200-0.400) unpaired." in page
+        assert f"{sentence}0.300 (0.200-0.400) alone." in page
     row = '<th scope="row">ape</th><td>{}</td><td>0.01</td><td>{}</td><td>0.900</td><td>0.800</td>'
     for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
         start = page.index(row.format(*cells))

@@ -55,6 +55,15 @@ class TestResolve:
         assert_array_equal(found.matrices, [[[9, 1], [1, 4]], np.ones((2, 2))])
         assert found.labels == ("matrix", "union")
 
+    def test_a_data_frame_is_put_into_the_order_of_the_data(self):
+        pandas = pytest.importorskip("pandas")
+        K = pandas.DataFrame([[1, 2, 7.0], [3, 8, 2], [9, 3, 1]], list("bac"), list("cab"))
+        found = resolve_kernel(K, ("a", "b"))
+        assert found.names == ("a", "b", "c")
+        assert_array_equal(found.matrix, [[8, 2, 3], [2, 7, 1], [3, 1, 9]])
+        with pytest.raises(UnknownTaskError, match="'d' is not in the task kernel"):
+            resolve_kernel(K, ("a", "d"))
+
     def test_matrices_of_several_kernels_keep_their_labels(self):
         clades = TaskKernel.hierarchical("((a,b)ab,c)abc;")
         found = resolve_kernels([clades, "easy", "easy"], ("a", "b", "c"))
