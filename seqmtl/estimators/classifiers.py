@@ -154,7 +154,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     selection_ : dict
         The selection: per task "trust", "C", and the "weights" of the trust values.
     C_ : float
-        Overall cost; the diagonal of the task kernel holds the task costs relative to it.
+        The cost that was chosen.
     classes_ : ndarray, shape (2,)
         Class labels.
     tasks_ : tuple of str
