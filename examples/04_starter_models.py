@@ -53,7 +53,6 @@ from seqmtl.splicing.candidates import (
     EdgeFinder,
     EndFinder,
     cut_regions,
-    end_finder,
     end_finders,
     find_edges,
     find_piece,
@@ -305,7 +304,7 @@ def rows_of_genome(
 ) -> Windows:
     """Return sites of the train regions of a genome, and decoys as parses meet them."""
     layer, held = met_by.layer[name]._replace(least=ALL, u12=None), read_both(*both, name, "train")
-    finders = end_finders([met_by.donor, met_by.acceptor], both, name, layer.donors)
+    finders = end_finders([met_by.donor, met_by.acceptor], name, layer.donors, paths=both)
     parts = []
     for bounds in cut_regions(held[0], MARGIN, PIECE):
         sites = find_piece(finders, held, bounds, layer.coding, ANY_CODON)
@@ -316,10 +315,7 @@ def rows_of_genome(
 def rows_of_human(met_by: PairedModel, data: Path, signal: str) -> Windows:
     """Return the sites of human introns, and decoys from within, as parses of these meet them."""
     layer = met_by.layer["h_sapiens"]._replace(least=ALL, u12=None)
-    finders = [
-        end_finder(met_by.donor, "h_sapiens", layer.donors),
-        end_finder(met_by.acceptor, "h_sapiens"),
-    ]
+    finders = end_finders([met_by.donor, met_by.acceptor], "h_sapiens", layer.donors)
     after, before = CLEAR_OF[signal]
     introns, texts, parts, origin = human_introns(data), [], [], 0
     while batch := [
@@ -648,11 +644,11 @@ def numbers_of_clades(
             model.donor.kernel, model.donor.tasks, species, like=species
         ).weights
         layer = layer_of_relatives(model, relatives)
-        finders = []
-        for end in (model.donor, model.acceptor):
-            kernel = extend(end.kernel, len(end.tasks), species, relatives)
-            others = [DonorLetters("GC", 0.0)] if end is model.donor else []
-            finders.append(end_finder(replace(end, kernel=kernel), species, others))
+        ends = [
+            replace(end, kernel=extend(end.kernel, len(end.tasks), species, relatives))
+            for end in (model.donor, model.acceptor)
+        ]
+        finders = end_finders(ends, species, [DonorLetters("GC", 0.0)])
         logits = [
             float(relatives @ [logit(end.prevalence(task)) for task in end.tasks])
             for end in (model.donor, model.acceptor)

@@ -113,9 +113,9 @@ class Scan(_options.Relatives, _options.Threads):
 
         if self.json == "-" and self.output == "-":
             raise UsageError("sites and summary cannot both go to standard output; name a file")
-        file_format, request = format_of(self.format, self.output), self
+        file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
-            request = replace(self, min_probability=_MIN_PROBABILITY)
+            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, on_block, lengths)
         files = {}
         outputs = self._outputs(model)
         for predictor, output in outputs.items():
@@ -134,15 +134,13 @@ class Scan(_options.Relatives, _options.Threads):
             self._inputs, [*(path for paths in files.values() for path in paths), self.json]
         )
         lengths = lengths or self._lengths(file_format)
-        filters = request._filters(file_format, lengths or {})
+        filters = self._filters(file_format, lengths or {})
         scans = [
-            request._scan(
-                predictor, output, file_format, files[predictor], filters, lengths, on_block
-            )
+            self._scan(predictor, output, file_format, files[predictor], filters, lengths, on_block)
             for predictor, output in outputs.items()
         ]
         if self.json:
-            request._write_summary(file_format.name, scans)
+            self._write_summary(file_format.name, scans)
         return scans
 
     def _outputs(self, model: MultiTaskModel | PairedModel) -> dict[Predictor, str]:

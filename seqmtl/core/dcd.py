@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import ahead, stop_if_over
 from seqmtl.core.grouped_kernel import GroupedKernel
-from seqmtl.core.problem import Problem
+from seqmtl.core.problem import Problem, relative_gap
 from seqmtl.core.rows import blocks_of
 from seqmtl.core.weights import TaskWeights, bias_of
 
@@ -299,8 +299,7 @@ class Descent:
 
     def record(self, primal: float, dual: float) -> Progress:
         """Put the objectives of a check into the history; return the progress."""
-        gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
-        self.now = self._progress(primal, dual, gap)
+        self.now = self._progress(primal, dual, max(relative_gap(primal, dual), 0.0))
         if self.history and self.history[-1].epoch == self.n_epochs:
             self.history[-1] = self.now  # the same check, of weights that were summed anew
         elif self.alpha.any() or self.n_epochs:

@@ -4,12 +4,12 @@
                            + sum_i C_i loss*(-alpha_i / C_i)
     where                  H_ij = y_i y_j sum_v K_v[t_i, t_j] k_v(x_i, x_j) over the views v
 
-This is the problem of :mod:`seqmtl.core.problem`; H is its kernel matrix with signs, and g the part
-of the margins that is given (minus z there). A step reads one row of H instead of the features of
-an example, and margins of examples that are not trained on come for free. With the margins
-m = g + H alpha, the duality gap is a sum over the examples,
+This is the problem of :mod:`seqmtl.core.problem`; H is its kernel matrix with signs, and g the
+residuals that are given, minus z there. A step reads one row of H instead of the features of an
+example, and residuals of examples that are not trained on come for free. With the residuals
+r = g + H alpha, the duality gap is a sum over the examples,
 
-    gap = sum_i [C_i loss(m_i) + alpha_i m_i + C_i loss*(-alpha_i / C_i)],    each [..] >= 0,
+    gap = sum_i [C_i loss(r_i) + alpha_i r_i + C_i loss*(-alpha_i / C_i)],    each [..] >= 0,
 
 which is exact to rounding, also where both objectives are large.
 """
@@ -57,7 +57,7 @@ def solve(  # noqa: PLR0913
     H: NDArray[Any],
     rows: NDArray[np.int64],
     alpha: Array,
-    margins: Array,
+    residuals: Array,
     C: Array,
     loss: Loss,
     *,
@@ -66,7 +66,7 @@ def solve(  # noqa: PLR0913
     max_epochs: int = _MAX_EPOCHS,
     seed: int = 0,
 ) -> float:
-    """Train on some examples, updating alpha, and the margins of all examples.
+    """Train on some examples, updating alpha, and the residuals of all examples.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ def solve(  # noqa: PLR0913
         Hessian, see :func:`hessian`.
     rows : ndarray of int64, shape (m,)
         The examples to train on; alpha is 0 for all others.
-    alpha, margins : ndarray of float64, shape (n,)
-        Where to begin; margins are `given` + H alpha.
+    alpha, residuals : ndarray of float64, shape (n,)
+        Where to begin; residuals are `given` + H alpha.
     C : ndarray of float64, shape (n,)
         Costs.
     loss : Loss
         The loss.
     given : ndarray of float64, shape (n,), optional
-        Part of the margins that does not depend on alpha. Default: 0.
+        Part of the residuals that does not depend on alpha. Default: 0.
     tol : float
         Relative duality gap at which to stop.
     max_epochs : int
@@ -92,7 +92,7 @@ def solve(  # noqa: PLR0913
     Returns
     -------
     float
-        The relative gap of the examples in `rows`; margins of others are predictions.
+        The relative gap of the examples in `rows`; residuals of others are predictions.
     """
     from seqmtl.core.dcd_loops import gram_epochs
 
@@ -101,11 +101,11 @@ def solve(  # noqa: PLR0913
     for _ in range(0, max_epochs, _EPOCHS_PER_CHECK):
         stop_if_over()
         order = rng.permuted(np.tile(rows, (_EPOCHS_PER_CHECK, 1)), axis=1).ravel()
-        gram_epochs(H, order, alpha, margins, C, loss.as_numba_args)
-        a, m = alpha[rows], margins[rows]
-        losses = of_rows * loss.values(m)
-        primal = float((losses + 0.5 * a * (m - g)).sum())
-        gap = float((losses + a * m - loss.dual(a, of_rows)).sum()) / max(primal, 1e-300)
+        gram_epochs(H, order, alpha, residuals, C, loss.as_numba_args)
+        a, r = alpha[rows], residuals[rows]
+        losses = of_rows * loss.values(r)
+        primal = float((losses + 0.5 * a * (r - g)).sum())
+        gap = float((losses + a * r - loss.dual(a, of_rows)).sum()) / max(primal, 1e-300)
         if gap <= tol:
             break
     return gap
@@ -173,9 +173,8 @@ def _kernel_matrices(problem: Problem) -> list[NDArray[np.float64]] | None:
     """Return the kernel matrix of every view, with the constant feature; None if one is slow."""
     grams, rows = [], np.arange(problem.y.size)
     for view in problem.rows.views:
-        lower = view.rows.gram(rows, np.float64)
-        if lower is None:
+        G = view.rows.gram(rows, np.float64)
+        if G is None:
             return None
-        lower = np.tril(lower)
-        grams.append(lower + np.tril(lower, -1).T + problem.bias_scale**2)
+        grams.append(G + problem.bias_scale**2)
     return grams

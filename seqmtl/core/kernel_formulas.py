@@ -50,7 +50,8 @@ def components(A: Array) -> NDArray[np.int64]:
 def graph_without_norm(A: Array) -> Array:
     """Return the pseudo-inverse of L, which is K for a = 0 (2015, eq. 19).
 
-    It is orthogonal to the constant vector of each component of the adjacency matrix A.
+    It is not the inverse of I + L, as printed (an erratum, see ``docs/papers.md``). It is
+    orthogonal to the constant vector of each component of the adjacency matrix A.
     """
     component = components(A)
     P = (component[:, None] == component) / np.bincount(component)[component]  # on the null space
@@ -103,7 +104,10 @@ def hierarchical(R: Array, rho: float) -> KernelStack:
 
 
 def smooth(D: Array, sigma: Array) -> Array:
-    """Return K_m = exp(-D / sigma_m), shape (M, T, T), for distances D (2015, Section 2.6.3)."""
+    """Return K_m = exp(-D / sigma_m), shape (M, T, T), for distances D (2015, Section 2.6.3).
+
+    Printed without the minus (an erratum, see ``docs/papers.md``).
+    """
     return np.exp(-D / sigma[:, None, None])
 
 

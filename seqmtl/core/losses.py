@@ -121,9 +121,13 @@ class Loss:
         slope = self.curvature * alpha / C
         return np.asarray(residuals - self.required_margin + self.epsilon * np.sign(alpha) + slope)
 
+    def upper(self, C: Array) -> Array:
+        """Return the upper bound of |alpha_i|, shape (n,)."""
+        return np.full_like(C, np.inf) if self.is_squared else C
+
     def within_bounds(self, alpha: Array, C: Array) -> Array:
         """Return a copy of alpha in which values out of bounds are moved to the bound."""
-        upper = np.full_like(C, np.inf) if self.is_squared else C
+        upper = self.upper(C)
         return np.clip(alpha, -upper if self.is_signed else 0.0, upper)
 
     def can_shrink(

@@ -23,7 +23,7 @@ All kernels of a view share its V, so memory does not grow with M. The algorithm
 ======================  =================================================================
 Algorithm 2             here
 ======================  =================================================================
-lines 2 and 3           alpha = 0, theta = M^(-1/p)
+lines 2 and 3           alpha = 0, W = 0; theta = M^(-1/p), line 2 of Algorithm 1
 lines 4 and 5           K_m is given; the first check has the primal at W = 0
 lines 7 to 11           :meth:`.Descent.run_epochs`: eq. 24 with theta once, as w_m holds
                         it (erratum), and eq. 25 summed over m, as W = V sum_m theta_m K_m

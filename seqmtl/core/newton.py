@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.interior import minimise_in_cube
-from seqmtl.core.problem import Problem
+from seqmtl.core.problem import Problem, relative_gap
 
 Array = NDArray[np.float64]
 Response = Callable[[Array], tuple[Array, Array, Array]]
@@ -117,8 +117,7 @@ class LowDimProblem:
 
     def gap(self, alpha: Array) -> float:
         """Return the relative duality gap."""
-        primal, dual = self.problem.objectives(alpha, self.hessian(alpha))
-        return (primal - dual) / max(abs(primal), 1e-300)
+        return relative_gap(*self.problem.objectives(alpha, self.hessian(alpha)))
 
     def factor(self, D: Array) -> Callable[[Array], Array]:
         """Return a function of G that solves (I + K B) W = K G, both of shape (T, d).
@@ -255,9 +254,9 @@ def step_costs(problem: Problem) -> tuple[float, float] | None:
     will.
     """
     p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
-    T = p.K.shape[-1]
+    T = len(p.kernel.group)
     n_bytes = 8 * d * max(n, 4 * T * d)
-    if len(p.K) > 1 or not p.rows.is_dense or n_bytes > _MAX_BYTES:
+    if not p.rows.is_dense or len(p.K) > 1 or n_bytes > _MAX_BYTES:
         return None
     r = split(p.K[0])[1].shape[1]
     if max(r, 1) * d > _MAX_EQUATIONS:

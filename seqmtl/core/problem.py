@@ -114,6 +114,11 @@ class Problem:
         return half_q + float(losses.sum()) + self.constant, dual + self.constant
 
 
+def relative_gap(primal: float, dual: float) -> float:
+    """Return the duality gap relative to the primal objective; rounding may take it below 0."""
+    return (primal - dual) / max(abs(primal), 1e-300)
+
+
 def kernel_diagonal(
     rows: Rows, tasks: NDArray[Any], kernels: NDArray[np.float64], bias_scale: float
 ) -> NDArray[np.float64]:

@@ -115,7 +115,7 @@ class Rows:
         return V[first:last].astype(np.float64)
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
-        """Return the kernel matrix of the given rows, shape (m, m); lower triangle only.
+        """Return the kernel matrix of the given rows, shape (m, m).
 
         Returns None if this is not faster than visiting the features.
         """

@@ -24,6 +24,7 @@ import numpy as np
 from seqmtl.core import dcd, gram, mkl
 from seqmtl.core.dcd import OnEpoch, Solution, WarmStart
 from seqmtl.core.mkl import KernelSet
+from seqmtl.core.newton import step_costs, take_steps
 from seqmtl.core.norms import positive_weights
 from seqmtl.core.problem import Problem
 
@@ -91,12 +92,9 @@ def solve(
         start = start._replace(theta=positive_weights(start.theta, kernels.norm))
     if kernels is not None:
         return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)
-    if problem.rows.is_dense:
-        from seqmtl.core.newton import step_costs
-
-        costs = step_costs(problem)
-        if costs is not None:
-            return with_second_order(problem, *costs, max_epochs, start, options)
+    costs = step_costs(problem)
+    if costs is not None:
+        return with_second_order(problem, *costs, max_epochs, start, options)
     return dcd.solve(problem, max_epochs=max_epochs, start=start, **options)
 
 
@@ -113,8 +111,6 @@ def with_second_order(
     The first ends when it has cost as much as the steps will, `patience`; the second goes on from
     where they end, if rounding keeps them from the tolerance.
     """
-    from seqmtl.core.newton import take_steps
-
     limit = min(max_epochs, patience)
     before = dcd.solve(problem, max_epochs=limit, start=start, **options)
     if before.converged or before.work >= max_epochs:

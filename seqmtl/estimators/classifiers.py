@@ -153,7 +153,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     selection_ : dict
         The selection: by task in "tasks" the "trust", "C", and the "weights" of the trust values.
     C_ : float
-        Overall cost; the diagonal of the task kernel holds the task costs relative to it.
+        The cost that was chosen.
     classes_ : ndarray, shape (2,)
         Class labels.
     tasks_ : tuple of str

@@ -245,7 +245,7 @@ default="squared_epsilon_insensitive"
     selection_ : dict
         The selection: by task in "tasks" the "trust", "C", and the "weights" of the trust values.
     C_ : float
-        Overall cost; the diagonal of the task kernel holds the task costs relative to it.
+        The cost that was chosen.
     tasks_, task_kernel_, coef_, intercept_, dual_coef_, dual_gap_, n_iter_, history_, model_, \
 n_features_in_
         As in :class:`MultiTaskSVR`.

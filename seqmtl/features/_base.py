@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl._schema import Rule
 from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
@@ -17,6 +18,7 @@ from seqmtl.sequences import Windows
 
 _FREQUENT = 0.05  # share of rows above which a dense product is faster than lists of rows
 _DENSE = 1 << 24  # numbers in a dense matrix at most
+_MIRRORED = 1024  # rows of a kernel matrix at a time; a plain choice
 _ENTRY_BYTES = 32.0  # of a value in a kernel matrix, beside the value: its index, and sorting these
 #: What to do where features do not fit into memory.
 REMEDY = "choose other features (--features): shorter k-mers, fewer gaps or bits of hash"
@@ -29,11 +31,14 @@ class FeatureDefinition:
     ----------
     kind : {"positional_kmers", "kmer_counts", "numeric", "joint"}
         Name of the kind of map in model files.
+    rules : dict of str to Rule
+        What model files must say of a map, beside its kind: the keys of :meth:`to_dict`.
     is_position_free : bool
         Whether no feature of a window depends on where it is, so that windows may differ in length.
     """
 
     kind: ClassVar[str]
+    rules: ClassVar[dict[str, Rule]] = {}
     is_position_free: bool = False
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -134,7 +139,12 @@ class FeatureDefinition:
 
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as JSON values (model files)."""
-        raise NotImplementedError
+        return {"kind": self.kind}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> FeatureDefinition:
+        """Rebuild the map from :meth:`to_dict`."""
+        return cls()
 
     def position_weights(
         self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
@@ -240,7 +250,7 @@ def add_by_blocks(
 def gram_by_features(
     rows: Rows, chosen: NDArray[np.int64], dtype: Any, *, has_repeats: bool = False
 ) -> NDArray[Any]:
-    """Return the kernel matrix of the chosen rows; only the lower triangle is set.
+    """Return the kernel matrix of the chosen rows, shape (m, m).
 
     Frequent features are multiplied as a dense matrix. For each rare feature, all pairs of the
     rows that have it are visited. Repeated features of a row are summed before, in the order of
@@ -275,17 +285,26 @@ def gram_by_features(
         dense = np.zeros((chosen.size, min(n_columns, frequent.size - first)), dtype=dtype)
         copy_frequent(block, columns, first, dense)
         out += dense @ dense.T
-    return out
+    return mirror(out)
+
+
+def mirror(G: NDArray[Any]) -> NDArray[Any]:
+    """Copy the lower triangle of a matrix to the upper one, with little more memory; return it."""
+    for first in range(0, len(G), _MIRRORED):
+        rows = slice(first, first + _MIRRORED)
+        square = np.tril(G[rows, rows])
+        G[rows, rows] = square + np.tril(square, -1).T
+        G[rows, rows.stop :] = G[rows.stop :, rows].T
+    return G
 
 
 def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
     """Return the kernel matrix of the chosen rows, float64, shape (m, m)."""
     G = rows.gram(chosen, np.float64)
     if G is not None:
-        lower = np.tril(G)  # the upper triangle of G is not set
-        return lower + np.tril(lower, -1).T
+        return G
     X = sparse_rows(rows, chosen, np.float64)
-    return (X @ X.T).toarray()
+    return mirror((X @ X.T).toarray())
 
 
 def sparse_rows(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> Any:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_choice
+from seqmtl._schema import choice, items, record
 from seqmtl.core.rows import RowBlock, Rows, View
-from seqmtl.exceptions import ParameterError
 from seqmtl.features._base import FeatureDefinition, empty_block
 from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.features.kmer_views import ANYWHERE
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
+
+
+def check_description(name: str, value: Any) -> None:
+    """Check the description of a feature map in a model file."""
+    record({"kind": choice(*_KINDS)})(name, value)
+    record(_KINDS[value["kind"]].rules)(name, value)
 
 
 class JointFeatures(FeatureDefinition):
@@ -39,6 +46,7 @@ class JointFeatures(FeatureDefinition):
     """
 
     kind = "joint"
+    rules: ClassVar = {"views": items(check_description, 1)}
 
     def __init__(self, views: Iterable[Any]) -> None:
         self.views = views
@@ -95,6 +103,11 @@ class JointFeatures(FeatureDefinition):
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the maps as JSON values (model files)."""
         return {"kind": self.kind, "views": [view.to_dict(length) for view in self.views]}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> JointFeatures:
+        """Rebuild the maps from :meth:`to_dict`."""
+        return cls([features_from_dict(view) for view in description["views"]])
 
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views; those of nested joint maps are listed individually."""
@@ -214,7 +227,9 @@ def _parse_list(text: str) -> list[FeatureDefinition]:
     return maps
 
 
-_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, KmerCounts, Numeric)}
+_KINDS: dict[str, Any] = {
+    kind.kind: kind for kind in (PositionalKmers, KmerCounts, Numeric, JointFeatures)
+}
 
 
 def features_from_dict(description: dict[str, Any]) -> Any:
@@ -225,10 +240,5 @@ def features_from_dict(description: dict[str, Any]) -> Any:
     ValueError
         If the kind is unknown to this version.
     """
-    kind = description.get("kind")
-    if kind == JointFeatures.kind:
-        return JointFeatures([features_from_dict(view) for view in description["views"]])
-    if kind not in _KINDS:
-        kinds = ", ".join([*_KINDS, JointFeatures.kind])
-        raise ParameterError(f"must be one of {kinds}, got {kind!r}", "features")
-    return _KINDS[kind].from_dict(description)
+    check_choice("features", description["kind"], _KINDS)
+    return _KINDS[description["kind"]].from_dict(description)

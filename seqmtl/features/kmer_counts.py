@@ -20,12 +20,13 @@ one for each shorter stretch, for the end of a window: a table as that of a posi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl._schema import whole, word
 from seqmtl._threads import each_part, n_threads
 from seqmtl.core.rows import RowBlock, blocks_of
 from seqmtl.features._base import FeatureDefinition, empty_block, gram_by_features
@@ -164,6 +165,7 @@ class KmerCounts(FeatureDefinition):
     """
 
     kind = "kmer_counts"
+    rules: ClassVar = {"views": word, "hash_bits": whole(0, 30)}
     is_position_free = True
 
     def __init__(
@@ -325,5 +327,5 @@ class CountRows(TableRows):
         return norms
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-        """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
+        """Return the kernel matrix of the given windows, shape (m, m)."""
         return gram_by_features(self, rows, dtype, has_repeats=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.rows import RowBlock, Rows
-from seqmtl.features._base import FeatureDefinition
+from seqmtl.features._base import FeatureDefinition, mirror
 from seqmtl.sequences import Windows
 
 
@@ -38,15 +38,6 @@ class Numeric(FeatureDefinition):
     def feature_names(self, length: int) -> NDArray[np.str_]:
         """Return the columns: x0, x1, ..."""
         return np.array([f"x{k}" for k in range(length)])
-
-    def to_dict(self, length: int) -> dict[str, Any]:
-        """Describe the map as JSON values (model files)."""
-        return {"kind": self.kind}
-
-    @classmethod
-    def from_dict(cls, description: dict[str, Any]) -> Numeric:
-        """Rebuild the map from :meth:`to_dict`."""
-        return cls()
 
 
 class NumericRows(Rows):
@@ -94,7 +85,8 @@ class NumericRows(Rows):
             return None
         part = self.X[rows]
         product = part @ part.T
-        return np.ascontiguousarray(product.toarray() if self.is_sparse else product, dtype=dtype)
+        G = product.toarray() if self.is_sparse else product
+        return mirror(np.ascontiguousarray(G, dtype=dtype))
 
     @property
     def is_dense(self) -> bool:

@@ -25,12 +25,13 @@ In bins of two positions from the anchor on, here base 2, ACG and CGT are in bin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl._schema import whole, word
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.grammar import DEFAULT_VIEWS
 from seqmtl.features.kmer_views import (
@@ -106,6 +107,11 @@ class PositionalKmers(FeatureDefinition):
     """
 
     kind = "positional_kmers"
+    rules: ClassVar = {"views": word, "anchor": whole(), "hash_bits": whole(0, 30)}
+    views: str | Sequence[KmerView] | None = None
+    anchor: int | None = None
+    hash_bits: int | None = None
+    max_memory: float = 1.0
 
     def __init__(
         self,
@@ -158,7 +164,7 @@ class PositionalKmers(FeatureDefinition):
         return PositionalRows(layout, data, self._bits(layout))
 
     def _requested_bits(self) -> int | None:
-        return requested_bits(getattr(self, "views", None), self.hash_bits)
+        return requested_bits(self.views, self.hash_bits)
 
     def _bits(self, layout: Layout) -> int:
         requested = self._requested_bits()

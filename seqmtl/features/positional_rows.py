@@ -116,7 +116,7 @@ class PositionalRows(SlotRows):
         return block
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-        """Return the kernel matrix of the given windows, shape (m, m); lower triangle only."""
+        """Return the kernel matrix of the given windows, shape (m, m)."""
         return gram_by_features(self, rows, dtype)
 
     def pair_sums(self) -> PairSumRows | None:

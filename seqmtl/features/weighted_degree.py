@@ -43,7 +43,6 @@ class WeightedDegree(PositionalKmers):
         self.weighting = weighting
         self.hash_bits = hash_bits
         self.max_memory = max_memory
-        self.anchor = None
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
         """Return the view of all degrees that fit into the window."""
@@ -75,9 +74,6 @@ class Spectrum(PositionalKmers):
         self.k = k
         self.begin = begin
         self.end = end
-        self.anchor = None
-        self.hash_bits = None
-        self.max_memory = 1.0
 
     def __str__(self) -> str:
         return repr(self)  # its view depends on the window

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_number
 from seqmtl.core.norms import conjugate, dual_norm, minimise_on_ball, norm_of
+from seqmtl.core.problem import relative_gap
 
 Array = NDArray[np.float64]
 
@@ -127,7 +128,7 @@ class Separate(WeightRule):
     def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return the largest relative duality gap of a task."""
         bounds = alpha_sums - 0.5 * np.array([dual_norm(row, self.norm) for row in energies])
-        return max(_relative(*pair) for pair in zip(g, bounds, strict=True))
+        return max(relative_gap(*pair) for pair in zip(g, bounds, strict=True))
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class Shared(Separate):
         sum_t lambda_t sum_i alpha_i - 1/2 ||(sum_t lambda_t q_tm)_m||_{norm*} bounds the optimum.
         """
         bound = float(lam @ alpha_sums) - 0.5 * dual_norm(lam @ energies, self.norm)
-        return _relative(self.objective(g), bound)
+        return relative_gap(self.objective(g), bound)
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ class Partial(WeightRule):
         """Return the relative duality gap."""
         shared = self.share * float(energies.sum(axis=0).max())
         separate = (1.0 - self.share) * float(energies.max(axis=1).sum())
-        return _relative(float(g.sum()), float(alpha_sums.sum()) - 0.5 * (shared + separate))
+        return relative_gap(float(g.sum()), float(alpha_sums.sum()) - 0.5 * (shared + separate))
 
 
 @dataclass(frozen=True)
@@ -282,7 +283,7 @@ class MixedNorm(WeightRule):
         if self.kernel_norm < 1.0:
             return float("nan")
         largest = float(_norms_of_columns(np.sqrt(energies), conjugate(self.task_norm)).max())
-        return _relative(float(g.sum()), float(alpha_sums.sum()) - 0.5 * largest**2)
+        return relative_gap(float(g.sum()), float(alpha_sums.sum()) - 0.5 * largest**2)
 
     def _weights(self, norms: Array) -> Array:
         """Return the theta_tm = D_m E_tm that minimise sum_tm ||w_tm||^2 / theta_tm, from norms.
@@ -313,9 +314,8 @@ def trade_off(g: Array, power: float) -> Array:
     For p >= 1 it maximises sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al. 2014,
     Lemma 1, eq. 7). For p < 1 the paper divides g_t by its lambda_t, which is 1 / lambda_t of ours,
     and minimises on the ball of the norm p / (1 - p) (eq. 19; Lemma 2 for p >= 1/2, Lemmas 3 and 4
-    for p below). Hard tasks,
-    of large g_t, have the larger weights for p > 1, easy ones for p < 1. Where p is infinite, the
-    weight of the largest g_t is 1.
+    for p below). Hard tasks, of large g_t, have the larger weights for p > 1, easy ones for p < 1.
+    Where p is infinite, the weight of the largest g_t is 1.
     """
     if np.isinf(power):
         lam = np.zeros_like(g)
@@ -387,10 +387,6 @@ def _to_norm(rows: Array, norm: float) -> Array:
     """Scale rows to norm 1, except rows of zeros."""
     sizes = np.array([norm_of(row, norm) for row in rows])[:, None]
     return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0.0)
-
-
-def _relative(primal: float, bound: float) -> float:
-    return (primal - bound) / max(abs(primal), 1e-300)
 
 
 def _check_power(p: float, n: int, what: str, factor: float = 1.0) -> None:

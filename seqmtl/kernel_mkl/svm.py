@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.core.interior import minimise_in_box
+from seqmtl.core.problem import relative_gap
 
 Array = NDArray[np.float64]
 #: Trains on the examples of the first indices, and scores those of the second.
@@ -88,7 +89,7 @@ class SVMSolution(NamedTuple):
     @property
     def gap(self) -> float:
         """Relative duality gap."""
-        return (self.primal - self.dual) / max(abs(self.primal), 1e-300)
+        return relative_gap(self.primal, self.dual)
 
 
 @dataclass(frozen=True, eq=False)

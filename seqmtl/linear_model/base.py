@@ -132,8 +132,6 @@ class Model:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
         raise NotImplementedError
 
-    # ---- calibration
-
     def __repr__(self) -> str:
         names = ", ".join(self.tasks[:5]) + ", ..." * (len(self.tasks) > 5)
         return f"{type(self).__name__} of {names}"

@@ -22,6 +22,7 @@ from seqmtl._schema import (
     word,
 )
 from seqmtl.calibration.sigmoid import CALIBRATION
+from seqmtl.features.joint import check_description
 from seqmtl.linear_model.site import SIGNALS
 
 _LONGEST = 10_000_000  # bases of a window
@@ -43,17 +44,6 @@ _TRAINING = record(
 )
 
 
-def _features(name: str, value: Any) -> None:
-    """Check the description of a feature map."""
-    record({"kind": choice("positional_kmers", "kmer_counts", "numeric", "joint")})(name, value)
-    if value["kind"] == "joint":
-        record({"views": items(_features, 1)})(name, value)
-    elif value["kind"] == "positional_kmers":
-        record({"views": word, "anchor": whole(), "hash_bits": whole(0, 30)})(name, value)
-    elif value["kind"] == "kmer_counts":
-        record({"views": word, "hash_bits": whole(0, 30)})(name, value)
-
-
 def _kernel(name: str, value: Any) -> None:
     """Check the description of a base kernel, which may hold another one."""
     mapping(either((Mapping,), _kernel, either((int,), _parameter, anything)))(name, value)
@@ -69,7 +59,7 @@ _SITE = record(
 )
 _OWN: dict[str, dict[str, Rule]] = {
     "weights": {
-        "features": _features,
+        "features": check_description,
         "n_features": whole(1, 1 << 60),
         "length": whole(1),
         "kernel": record(

@@ -105,9 +105,9 @@ def chosen_text(training: dict[str, Any]) -> list[str]:
 
     lines += _few([*chosen["tasks"]], lambda name: chosen["tasks"][name].get("trust", 0.0), line)
     lines += [
-        f"  {'*' if variant['chosen'] else ' '} {variant['features']}: log-likelihood "
-        f"{variant['log_likelihood']:.1f}"
-        for variant in chosen.get("variants", [])
+        f"  {'*' if one['chosen'] else ' '} {one['features']}: log-likelihood "
+        f"{one['log_likelihood']:.1f}"
+        for one in chosen.get("features", [])
     ]
     return lines
 

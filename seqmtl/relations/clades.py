@@ -14,7 +14,6 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl._names import is_typo, simplify, taxid_of
 from seqmtl.exceptions import UnknownTaskError
@@ -295,8 +294,7 @@ def _attach(tree: Tree, leaves: list[int], label: str, *, is_beside: bool) -> Tr
     """
     members = tree.membership()
     node = int(np.flatnonzero(members[:, leaves].all(axis=1))[-1])
-    lengths = tree.filled_lengths()
-    depths = _depths(tree, lengths)
+    lengths, depths = tree.filled_lengths(), tree.depths()
     age = float(depths[tree.leaves[np.flatnonzero(members[node])]].mean() - depths[node])
     parents = tree.parents.tolist()
     labels = [*tree.labels]
@@ -311,14 +309,6 @@ def _attach(tree: Tree, leaves: list[int], label: str, *, is_beside: bool) -> Tr
         labels.append("")
         age += half
     return Tree(np.array([*parents, node]), np.append(lengths, age), (*labels, label), tree.source)
-
-
-def _depths(tree: Tree, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the distance of every node from the root."""
-    depths = lengths.copy()
-    for i in range(1, len(tree)):
-        depths[i] += depths[tree.parents[i]]
-    return depths
 
 
 def _singular(key: str) -> str:

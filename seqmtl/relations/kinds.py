@@ -25,7 +25,7 @@ class Parameter(NamedTuple):
     default : float
         Value if it is not given.
     minimum : float, optional
-        Smallest value. Default: above 0.
+        Smallest value; None if it must be above 0.
     maximum : float
         Largest value.
     """

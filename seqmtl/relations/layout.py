@@ -98,7 +98,7 @@ def lay_out(tree: Tree) -> TreeLayout:
     for i in range(1, n):
         children[tree.parents[i]].append(i)
     has_lengths = bool(np.isfinite(tree.lengths[1:]).any())
-    x = _path_lengths(tree) if has_lengths else _levels(tree)
+    x = tree.depths() - tree.filled_lengths()[0] if has_lengths else _levels(tree)
     first, end = tree.leaf_ranges
     y = first.astype(np.float64)  # of leaves, which have a row each
     layout = TreeLayout(list(tree.leaf_names), x[tree.leaves].tolist(), [], [], [], has_lengths)
@@ -115,15 +115,6 @@ def lay_out(tree: Tree) -> TreeLayout:
             gap = min(gaps, key=lambda value: abs(value - y[i]))
             layout.labels.append((x[i], float(gap), tree.labels[i]))
     return layout
-
-
-def _path_lengths(tree: Tree) -> NDArray[np.float64]:
-    """Return the distance of every node from the root; missing lengths count as 1."""
-    x = np.where(np.isnan(tree.lengths), 1.0, tree.lengths)
-    x[0] = 0.0
-    for i in range(1, len(x)):
-        x[i] += x[tree.parents[i]]
-    return x
 
 
 def _levels(tree: Tree) -> NDArray[np.float64]:

@@ -73,7 +73,7 @@ class TaskKernel:
     Notes
     -----
     The weights of task t are w_t = sum_s K[t, s] v_s. K = I gives one model per task, K = 11' one
-    model for all (Widmer et al. 2012, eq. 14). With several K_m, K is their sum with weights
+    model for all (Widmer et al. 2012, eq. 16). With several K_m, K is their sum with weights
     theta_m (Widmer et al. 2015, eq. 5).
     """
 

@@ -175,11 +175,10 @@ class Tree:
         T = len(self.leaves)
         require_memory(24.0 * T * T, f"distances between {T} leaves", "prune the tree first")
         first, end = self.leaf_ranges
-        depth = self.filled_lengths()
+        depth = self.depths()
         shared = np.zeros((T, T))
         for i in range(1, len(depth)):  # with all leaves of preceding siblings
             parent = self.parents[i]
-            depth[i] += depth[parent]
             shared[first[parent] : first[i], first[i] : end[i]] = depth[parent]
         shared += shared.T
         np.fill_diagonal(shared, depth[self.leaves])
@@ -222,6 +221,13 @@ class Tree:
         filled = np.where(np.isnan(self.lengths), 1.0, self.lengths)
         filled[0] = np.nan_to_num(self.lengths[0])
         return filled
+
+    def depths(self) -> NDArray[np.float64]:
+        """Return the path length from above the root to every node; missing lengths count as 1."""
+        depths = self.filled_lengths()
+        for i in range(1, len(depths)):
+            depths[i] += depths[self.parents[i]]
+        return depths
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -317,12 +317,9 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     for views, n_tables in ((positional, model.length), (free, 1)):
         span = max((view.span(model.length) for view in views), default=0)
         n_bytes += ENTRY_BYTES / 3 * 4.0 ** (span + 1) * n_tables
-    if has_others and (n_bytes > MAX_TABLE_BYTES or free):
-        return WindowScanner(
-            lambda windows: score(own.reading(windows)), model.length, **site_in_window
-        )
-    if n_bytes > MAX_TABLE_BYTES:
-        return WindowScanner(score, model.length, **site_in_window)
+    if n_bytes > MAX_TABLE_BYTES or (has_others and free):
+        one_by_one = (lambda windows: score(own.reading(windows))) if has_others else score
+        return WindowScanner(one_by_one, model.length, **site_in_window)
     tables = None
     if positional:
         weights = position_weights(model, [organism], anywhere=False)(0, model.length)

@@ -141,28 +141,14 @@ def u12_ends(models: Sequence[MultiTaskModel], u12: U12Introns | None) -> list[U
     return [*zip(models, u12.least, strict=True)] if u12 else [None] * len(ENDS)
 
 
-def end_finder(
+def _end_finder(
     model: MultiTaskModel,
     organism: str,
-    donors: Sequence[DonorLetters] = (),
-    path: PathLike | None = None,
-    u12: U12End | None = None,
+    donors: Sequence[DonorLetters],
+    u12: U12End | None,
+    path: PathLike | None,
 ) -> EndFinder:
-    """Return what finds the donors or the acceptors of an organism.
-
-    Parameters
-    ----------
-    model : MultiTaskModel
-        Model of the sites.
-    organism : str
-        One of its organisms, or another that is scored from its relatives.
-    donors : sequence of DonorLetters, optional
-        Other letters of donors; acceptors have none.
-    path : path-like, optional
-        Dataset that has the candidates. Default: none.
-    u12 : (MultiTaskModel, float), optional
-        One of :func:`u12_ends`.
-    """
+    """Return what finds the donors or the acceptors of an organism, see :func:`end_finders`."""
     site, own = model.site, model.site.consensus
     others = tuple(one.letters for one in donors if site.kind == ENDS[0])
     words = (*own, *others)
@@ -187,27 +173,29 @@ def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
 
 def end_finders(
     models: Sequence[MultiTaskModel],
-    paths: Sequence[PathLike],
     organism: str,
     donors: Sequence[DonorLetters] = (),
     u12: Sequence[U12End | None] = (None, None),
+    paths: Sequence[PathLike | None] = (None, None),
 ) -> list[EndFinder]:
-    """Return what finds the candidates of the datasets of donors and of acceptors.
+    """Return what finds the donors and the acceptors of an organism.
 
     Parameters
     ----------
-    models, paths : sequence, two
-        Models of the sites, and their datasets.
+    models : sequence, two
+        Models of the sites.
     organism : str
         Organism of the models; one that they lack is scored from its relatives.
     donors : sequence of DonorLetters, optional
-        Other letters of donors.
+        Other letters of donors; acceptors have none.
     u12 : sequence, optional
         Result of :func:`u12_ends`, whose candidates no dataset has.
+    paths : sequence, optional
+        Datasets that have the candidates. Default: none.
     """
     return [
-        end_finder(model, organism, donors, path, of_u12)
-        for model, path, of_u12 in zip(models, paths, u12, strict=True)
+        _end_finder(model, organism, donors, of_u12, path)
+        for model, of_u12, path in zip(models, u12, paths, strict=True)
     ]
 
 

@@ -297,7 +297,7 @@ def run_chain(
         classes += sites["is_u12"]
         of_u12 = sites["log_odds"] + layer.u12.shift * (signals == 0)
         log_weights = np.where(classes, of_u12, log_weights)
-    log_weights = _bounded(log_weights, _STRONGEST)
+    log_weights = np.clip(log_weights, -_STRONGEST, _STRONGEST)  # no product overflows
     content, coded = sites["content"], sites["content"].copy()
     coded[1:] -= content[:-1]
     firsts = bounds[bounds < len(sites)]
@@ -439,11 +439,6 @@ def with_letters(sites: Sites, layer: PairLayer) -> NDArray[np.float64]:
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Convert logarithms of probabilities, as in :class:`Posteriors`, to log-odds."""
     return log_p - np.log(-np.expm1(log_p))
-
-
-def _bounded(values: NDArray[np.float64], largest: float) -> NDArray[np.float64]:
-    """Bound exponents, so that products of weights do not overflow."""
-    return np.clip(values, -largest, largest)
 
 
 def _log_p(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.genome_sample import FOLDS
-from seqmtl.splicing.layer import ALL, EDGES, DonorLetters, Edge, PairLayer, U12Introns
+from seqmtl.splicing.layer import ALL, ANY, EDGES, DonorLetters, Edge, PairLayer, U12Introns, logit
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
@@ -201,7 +201,7 @@ def _with_numbers(
         coding_scale=mean("coding_scale"),
         exon_shift=mean("exon_shift"),
         edges=tuple(
-            Edge(kind, 0.0, float(weights @ [_shift_of(one, kind) for one in layers]), -1e9)
+            Edge(kind, 0.0, float(weights @ [_shift_of(one, kind) for one in layers]), ANY)
             for kind in EDGES
         ),
     )
@@ -211,8 +211,3 @@ def _shift_of(layer: PairLayer, kind: str) -> float:
     """Return the log weight of any start or stop codon, typical if the layer has a model of it."""
     shifts = [edge.shift for edge in layer.edges if edge.signal == kind and not edge.has_model]
     return shifts[0] if shifts else START[kind]
-
-
-def logit(p: float) -> float:
-    """Return the log-odds of a probability."""
-    return float(np.log(p / (1 - p)))

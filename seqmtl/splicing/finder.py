@@ -14,7 +14,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.finder import SiteFinder
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import edge_finders, end_finder, find_edges, u12_ends
+from seqmtl.splicing.candidates import edge_finders, end_finders, find_edges, u12_ends
 from seqmtl.splicing.chain import (
     SIGNALS,
     Posteriors,
@@ -30,7 +30,6 @@ from seqmtl.splicing.model import PairedModel
 
 _BLOCK = 1_000_000  # site starts scored at a time; more where introns, and so margins, are long
 _BLOCKS_PER_MARGIN = 4
-_LISTED = 1e-4  # least probability of an intron that is reported
 
 
 class PairedFinder:
@@ -83,12 +82,8 @@ class PairedFinder:
         self.joins_contigs = self.filters.regions is None
         self.layer = model.layer_of(organism)
         self.introns, self.shortest_intron = introns, self.layer.shortest
-        self.ends = [
-            end_finder(end, organism, self.layer.donors, u12=u12)
-            for end, u12 in zip(
-                (model.donor, model.acceptor), u12_ends(model.u12, self.layer.u12), strict=True
-            )
-        ]
+        pair, u12 = (model.donor, model.acceptor), u12_ends(model.u12, self.layer.u12)
+        self.ends = end_finders(pair, organism, self.layer.donors, u12)
         self._edges = edge_finders(self.layer, model.edges, organism)
         finders = [end.finder for end in self.ends]
         finders += [finder.finder for finder in self._edges if finder.finder]

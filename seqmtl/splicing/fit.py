@@ -27,7 +27,7 @@ from seqmtl.splicing.candidates import (
 )
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, Transcribed, learn_contents, transcribed
-from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, Edge, PairLayer
+from seqmtl.splicing.layer import ALL, ANY, EDGES, ENDS, DonorLetters, Edge, PairLayer, logit
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
 from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_organisms, stretches
@@ -73,7 +73,6 @@ _MOST_DAMPING = 1e6  # beyond which no step is better
 _GAIN = 0.1  # of the log-likelihood, for another step
 _LOWEST = -30.0  # log posterior of a true site
 _EDGES_LOST = 0.02  # share of the expected edges among the candidates that parses leave out
-_ANY = -1e9  # least log-odds if all count
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
 
 
@@ -276,17 +275,17 @@ def fit_layer(
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
     values = fit_numbers(tasks)
-    return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
+    return {name: task.layer(values[name]).with_odds(task.denser) for name, task in tasks.items()}
 
 
 def _without_regions(
     task: str, ends: Sequence[MultiTaskModel], learnt: TrainingTables, donors: tuple[str, ...]
 ) -> OrganismData:
     """Return the data of an organism without regions to fit to; any codon ends coding sequence."""
-    logits = [np.log(end.prevalence(task) / (1 - end.prevalence(task))) for end in ends]
-    codons = {codon: (False, _ANY) for codon in EDGES}
+    logits = [logit(end.prevalence(task)) for end in ends]
+    codons = {codon: (False, ANY) for codon in EDGES}
     offset = -0.5 * float(sum(logits))
-    return OrganismData([], learnt, offset, 0, 0.0, (_ANY, _ANY), codons, donors)
+    return OrganismData([], learnt, offset, 0, 0.0, ALL, codons, donors)
 
 
 def _read_task(
@@ -305,10 +304,12 @@ def _read_task(
     held = read_both(*paths, name, split)
     ends = [models[end] for end in ENDS]
     others = other_donors(ends[0], paths[0])
-    finders = end_finders(ends, paths, task, [DonorLetters(letters, 0.0) for letters in others])
+    finders = end_finders(
+        ends, task, [DonorLetters(letters, 0.0) for letters in others], paths=paths
+    )
     scored = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
-        EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in scored else None)
+        EdgeFinder(edge, ANY, finder_of(models[edge], task) if edge in scored else None)
         for edge in EDGES
     ]
     pieces: list[Sites] = []
@@ -364,18 +365,13 @@ def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:
     )
     below = np.cumsum(1 / (1 + np.exp(-logs)))
     row = int(np.searchsorted(below, lost * below[-1])) if logs.size else 0
-    return float(logs[row]) if row else _ANY
+    return float(logs[row]) if row else ANY
 
 
 def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:
     """Return the true sites of both signals, and the bases, of regions."""
     n_true = sum(int(sites.is_true.sum()) for sites in known_sites(*held))
     return n_true, int((held[0].regions[:, 1] - held[0].regions[:, 0]).sum())
-
-
-def _moved(layer: PairLayer, change: float) -> PairLayer:
-    """Return a layer for which introns have other odds, by a change of their logarithm."""
-    return layer._replace(shift=layer.shift + change, coding_shift=layer.coding_shift + change)
 
 
 class _Fit(NamedTuple):
@@ -500,5 +496,4 @@ def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:
     """
     facts = read_summary(path)["organisms"][organism]
     share = facts["sites"] / (facts["sites"] + facts["candidates"])
-    assumed = model.prevalence(organism)
-    return float(0.5 * np.log(share / (1 - share)) - np.log(assumed / (1 - assumed)))
+    return 0.5 * logit(share) - logit(model.prevalence(organism))

@@ -177,16 +177,6 @@ class ScoredCandidates(NamedTuple):
     groups: list[NDArray[np.int64]]
     ends: list[tuple[Sites, Sites]]
 
-    @property
-    def size(self) -> int:
-        """Bases of the stretches."""
-        return self.sample._replace(bounds=self.sample.bounds[np.concatenate(self.groups)]).size
-
-    def part(self, max_bases: float) -> ScoredCandidates:
-        """Return the candidates of evenly spaced groups, of so many bases or few more."""
-        step = max(1, int(self.size / max_bases))
-        return self._replace(groups=self.groups[::step], ends=self.ends[::step])
-
     def posteriors(
         self, layer: PairLayer, min_probability: float | None = None, watch: Watch | None = None
     ) -> list[tuple[Sites, Posteriors]]:

@@ -242,11 +242,8 @@ def _layer_of_claims(layer: PairLayer) -> PairLayer:
     """Return the layer by which given introns are judged."""
     n = max(0, layer.shortest - _SHORTEST)
     shorter = np.full(n, layer.introns[0] + _RARE)
-    return layer._replace(
-        shift=layer.shift + _CLAIM,
-        coding_shift=layer.coding_shift + _CLAIM,
-        shortest=layer.shortest - n,
-        introns=np.concatenate([shorter, layer.introns]),
+    return layer.with_odds(_CLAIM)._replace(
+        shortest=layer.shortest - n, introns=np.concatenate([shorter, layer.introns])
     )
 
 

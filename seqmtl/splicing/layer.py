@@ -14,12 +14,18 @@ from seqmtl._schema import choice, items, number
 ENDS = ("donor", "acceptor")
 EDGES = ("start", "stop")
 #: Least log-odds of a donor and of an acceptor if parses may take all candidates.
-ALL = -1e9, -1e9
+ANY = -1e9
+ALL = ANY, ANY
 _SPAN = 0.995  # share of introns
 #: Size of a scale, and of the logarithm of a weight, whose products are finite.
 MAX_WEIGHT = 150.0
 SCALE = number(min_val=0, max_val=MAX_WEIGHT)
 WEIGHT = number(min_val=-MAX_WEIGHT, max_val=MAX_WEIGHT)
+
+
+def logit(p: float) -> float:
+    """Return the log-odds of a probability."""
+    return float(np.log(p / (1 - p)))
 
 
 def letters(name: str, value: Any) -> None:
@@ -162,17 +168,18 @@ class PairLayer(NamedTuple):
             return self.least[ENDS.index(signal)]
         return next((edge.least for edge in self.edges if edge.signal == signal), np.inf)
 
+    def with_odds(self, change: float) -> PairLayer:
+        """Return the layer for which introns have other odds, by a change of their logarithm."""
+        return self._replace(shift=self.shift + change, coding_shift=self.coding_shift + change)
+
     def assuming(self, logits: float) -> PairLayer:
         """Return the layer for sites whose log-odds are higher, by the sum of their logits.
 
         Those of U12-type introns stay as they are, and so do all posteriors.
         """
         change = -self.scale * logits
-        return self._replace(
-            shift=self.shift + change,
-            coding_shift=self.coding_shift + change,
-            u12=self.u12 and self.u12._replace(shift=self.u12.shift - change),
-        )
+        u12 = self.u12 and self.u12._replace(shift=self.u12.shift - change)
+        return self.with_odds(change)._replace(u12=u12)
 
     @property
     def longest(self) -> int:

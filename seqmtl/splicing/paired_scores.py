@@ -75,7 +75,7 @@ def score_paired(
         task = model.match(name)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
         ends, paths = (model.donor, model.acceptor), (donors, acceptors)
-        finders = end_finders(ends, paths, task, layer.donors, u12_ends(model.u12, layer.u12))
+        finders = end_finders(ends, task, layer.donors, u12_ends(model.u12, layer.u12), paths)
         of_edges = edge_finders(layer, model.edges, task)
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer), _PIECE):

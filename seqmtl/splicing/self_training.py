@@ -50,13 +50,12 @@ from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
-from seqmtl.splicing.candidates import end_finder, u12_ends
+from seqmtl.splicing.candidates import end_finders, u12_ends
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
 from seqmtl.splicing.estimates import (
     Estimates,
     estimates_of_relatives,
-    logit,
     with_numbers_of_genomes,
 )
 from seqmtl.splicing.genome_sample import (
@@ -66,7 +65,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ALL, ENDS, DonorLetters, U12Introns
+from seqmtl.splicing.layer import ALL, ENDS, DonorLetters, U12Introns, logit
 from seqmtl.splicing.lengths import LengthTable, mixed_table
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -232,10 +231,10 @@ class SelfTraining:
         pairs, u12 = self.state.ends, u12_ends(self.model.u12, self.state.u12)
         pairs = pairs[:1] if pairs[1] is pairs[0] else pairs  # that of the relatives
         finders = in_order(
-            lambda given: end_finder(given[0], self.name, self.state.donors, u12=given[1]),
-            [given for pair in pairs for given in zip(pair, u12, strict=True)],
+            lambda pair: end_finders(pair, self.name, self.state.donors, u12), list(pairs)
         )
-        ends: list[Ends] = [*zip(finders, finders, strict=True)] * (FOLDS // len(pairs))
+        ends: list[Ends] = [(donor, acceptor) for donor, acceptor in finders]
+        ends *= FOLDS // len(pairs)
         control = self.sample.part(self._options.control_bases).reversed()
         return (
             find_candidates(self.sample, ends, self._at("scoring candidates")),
@@ -334,7 +333,7 @@ class SelfTraining:
     def _reversed_sites(self) -> float:
         """Return the sites expected in the reversed sample, if all of it were scored."""
         likely = likely_sites(self._reversed.posteriors(self.state.layer()))
-        return likely * self._candidates.size / self._reversed.size
+        return likely * self.sample.size / self._reversed.sample.size
 
     @property
     def is_enough(self) -> bool:
@@ -408,19 +407,19 @@ class SelfTraining:
         """
         if len(self.rounds) == 1:
             self._shortage = self.shortage
-            is_alone = self.is_enough_known and not self.is_enough
+            is_alone = self.is_enough_known and bool(self._shortage)
             self.state = replace(self.state, is_alone=is_alone)
         max_rounds = 1 if self.state.is_alone else self._options.max_rounds
         while len(self.rounds) <= max_rounds and self._goes_on:
-            before, old = self.posteriors, (self.state, self._candidates)
+            old = self.state, self._candidates, self.posteriors
             with messages_from(logging.WARNING):
                 self.state = self._adapt()
             moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
             self._candidates, self._reversed = self._score_both()
             self.posteriors = self._settle()
-            last = self._summarize_round(before, float(np.mean(moved)))
+            last = self._summarize_round(old[-1], float(np.mean(moved)))
             if (reason := self._worse(last)) and not self.state.is_alone:
-                self.state, self._candidates, self.posteriors = *old, before
+                self.state, self._candidates, self.posteriors = old
                 logger.info(
                     "%s: stopped after round %d: %s", self.name, len(self.rounds) - 1, reason
                 )
@@ -637,7 +636,7 @@ class SelfTraining:
             if self.known_introns
             else [0, 0],
         }
-        known_introns = dict(self.model.training.get("unlabelled", {}))
+        unlabelled = {**self.model.training.get("unlabelled", {}), self.name: facts}
         donor, acceptor = (
             with_organism(end, learnt, self.weights) if learnt.tasks == (self.name,) else learnt
             for end, learnt in zip(
@@ -648,7 +647,7 @@ class SelfTraining:
             donor,
             acceptor,
             {**self.model.layer, self.name: layer},
-            {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
+            {**self.model.training, "unlabelled": unlabelled},
             self.model.edges,
             self.model.u12,
         )

@@ -38,7 +38,6 @@ Candidate = Callable[[], Array]
 
 MAX_GRAM_EXAMPLES = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
-_BLOCK = 1024  # rows of a kernel matrix at a time; a plain choice
 _MAX_REPEATS = 4
 FOLD_TOL = 1e-2  # relative duality gap of a fold
 
@@ -229,7 +228,7 @@ def view_grams(maps: Sequence[FeatureDefinition], data: Any) -> dict[str, NDArra
 def _kernel_matrix(
     features: FeatureDefinition,
     grams: dict[str, NDArray[np.float32]],
-    bias_square: float,
+    bias_scale: float,
     scales: Array | None,
 ) -> NDArray[np.float32]:
     """Return the kernel matrix of all examples, summed over views with constant features."""
@@ -238,20 +237,15 @@ def _kernel_matrix(
     total = np.zeros_like(views[0])
     for scale, G in zip(scales, views, strict=True):
         total += np.float32(scale) * G
-    for first in range(0, len(total), _BLOCK):  # mirror the lower triangle, with little more memory
-        rows = slice(first, first + _BLOCK)
-        square = total[rows, rows]
-        square += np.tril(square, -1).T
-        total[rows, first:] = total[first:, rows].T
-    total += np.float32(scales.sum() * bias_square)
+    total += np.float32(scales.sum() * bias_scale**2)
     return total
 
 
 def _gram(rows: Any) -> NDArray[np.float32]:
-    """Return the lower triangle of the kernel matrix of all rows."""
+    """Return the kernel matrix of all rows."""
     every = np.arange(rows.n_rows)
     G = rows.gram(every, np.float32)
-    return np.tril(gram_matrix(rows, every) if G is None else G).astype(np.float32, copy=False)
+    return gram_matrix(rows, every).astype(np.float32) if G is None else G
 
 
 def _distinct(

@@ -34,6 +34,7 @@ from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.core.losses import LOSSES
+from seqmtl.core.problem import relative_gap
 from seqmtl.core.weights import TaskWeights, bias_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.features._base import FeatureDefinition
@@ -268,7 +269,7 @@ class WorkingSet:
         """Return the progress after a pass."""
         primal, dual = (sum(getattr(a, name) for a in results) for name in ("primal", "dual"))
         self._primal = primal
-        gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
+        gap = max(relative_gap(primal, dual), 0.0)
         n_active = self.active.rows.size
         epochs, work = (history[-1].epoch, history[-1].work) if history else (0, 0.0)
         epochs += max(solution.n_epochs, 1)

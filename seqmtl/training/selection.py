@@ -1,12 +1,11 @@
-"""Select how much each task shares, and its cost, on held-out training labels.
+"""Select how much each task shares, and the cost, on held-out training labels.
 
-    K_st = sqrt(d_s d_t) min(x_s, x_t) R_st,   K_tt = d_t
+    K_st = min(x_s, x_t) R_st,   K_tt = 1
 
 =========  ==============================================================================
 R          relation of the tasks with unit diagonal: the given one, all alike (11'), or a mixture
            R_st = sum_r sqrt(p_rs p_rt) R^r_st, sum_r p_rt = 1
 x_t        trust of task t in R, from 0 to 1; the less trusting task of a pair limits what it shares
-d_t        C_t / C, the cost of task t relative to the overall cost
 =========  ==============================================================================
 
 x = 0 is one SVM per task; x = 1 with R = 11' is the union. min(x_s, x_t) is a kernel, and so is its
@@ -25,8 +24,8 @@ same x for all tasks. All are scored on held-out labels of a sample (see
 the task's log-likelihood and, for tasks with few labels, a part of the other tasks'. The
 hyperparameters are not the best candidate but the average of all, weighted by evidence. With few
 labels the result stays close to the prior, about half shared; with many it approaches the best
-candidate. p is half the average of the task and half the mean over tasks. At this K costs are
-selected last.
+candidate. p is half the average of the task and half the mean over tasks. At this K the cost,
+one for all tasks, is selected last.
 """
 
 from __future__ import annotations

@@ -98,8 +98,7 @@ class Settings:
 
     def upper(self, examples: Examples) -> NDArray[np.float64]:
         """Return the upper bound of every dual variable, shape (n,)."""
-        costs = self.costs(examples)
-        return np.full_like(costs, np.inf) if find_loss(self.loss).is_squared else costs
+        return find_loss(self.loss).upper(self.costs(examples))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON values; those of regression only for regression."""

@@ -54,7 +54,7 @@ def find_zones(codes, alleles, max_shift, zones):
 def fill_haplotypes(codes, alleles, zones, flank, positions, buffer, inside):
     """Write both haplotypes of each allele, with `flank` bases around its zone, to the buffer.
 
-    places[a] holds the starts of the reference and the alternative in `buffer`. Positions beyond
+    positions[a] holds the starts of the reference and the alternative in `buffer`. Positions beyond
     the contig are written as 4 (N); `inside` distinguishes them from N in the contig.
     """
     alts = alleles.alts

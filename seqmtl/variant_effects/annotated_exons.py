@@ -196,9 +196,9 @@ class ExonScorer:
             firsts = self._window_starts(k, self._places[:, k], exons.is_reverse)
             windows = np.column_stack([firsts, firsts + end.finder.length])
             bounds.append(np.where(exons.has_ends[:, k : k + 1], windows, exons.bounds))
-        lows, highs = np.stack(bounds).T.transpose(0, 2, 1)
-        lows = np.maximum(lows.min(axis=0), exons.origins - 1)
-        highs = np.minimum(highs.max(axis=0), exons.origins + genome.lengths[number] + 1)
+        every = np.stack(bounds)
+        lows = np.maximum(every[..., 0].min(axis=0), exons.origins - 1)
+        highs = np.minimum(every[..., 1].max(axis=0), exons.origins + genome.lengths[number] + 1)
         self._order = np.argsort(lows, kind="stable")
         self._lows, self._highs = lows[self._order], highs[self._order]
         self._furthest = np.maximum.accumulate(self._highs)

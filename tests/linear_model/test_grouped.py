@@ -172,6 +172,12 @@ def test_the_text_of_many_tasks_is_short():
     lines = chosen_text({"selection": {"tasks": chosen}})
     assert len(lines) == 2 + 21
     assert lines[2].split()[:2] == ["t00", "0.00"]
+    maps = [
+        {"features": m, "log_likelihood": v, "chosen": v > -3}
+        for m, v in (("wd:2", -3.25), ("wd:5", -1))
+    ]
+    lines = chosen_text({"selection": {"tasks": chosen, "features": maps}})
+    assert lines[-2:] == ["    wd:2: log-likelihood -3.2", "  * wd:5: log-likelihood -1.0"]
     entry = {"method": "sigmoid", "n_positive": 9, "thresholds": []}
     calibrated = {name: entry | {"prevalence": w} for name, w in zip(counts, parts, strict=True)}
     assert len(calibration_text({"calibration": calibrated}, {})) == 1 + 21

@@ -10,7 +10,7 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.splicing import genome_sample
-from seqmtl.splicing.candidates import end_finder
+from seqmtl.splicing.candidates import end_finders
 from seqmtl.splicing.genome_sample import find_candidates, sample_genome
 from seqmtl.splicing.layer import EDGES, Edge
 
@@ -74,9 +74,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
     path = write("".join(f">c{k}\n{part}\n" for k, part in enumerate(parts)), "small.fa")
     model = load(new / "pair.seqmtl")
     layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
-    finders = [
-        tuple(end_finder(end, task) for end in (model.donor, model.acceptor)) for task in ("a", "b")
-    ]
+    finders = [tuple(end_finders((model.donor, model.acceptor), task)) for task in ("a", "b")]
     sample = sample_genome(path, 61)
     assert len(sample.groups()) < len(sample.bounds) / 10
     for own in (sample, sample.reversed(), sample.part(20_000)):
@@ -100,21 +98,3 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
             assert ((sites.starts >= first) & (sites.starts <= last - 2)).all()
             n_introns += len(one.introns)
         assert n_introns > (100 if own is sample else -1)
-
-
-def test_a_part_of_the_candidates_is_evenly_spaced_groups(new):
-    model = load(new / "pair.seqmtl")
-    sample = sample_genome(new / "sim/genomes/c.fa", 61)
-    layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
-    finders = [tuple(end_finder(end, "a") for end in (model.donor, model.acceptor))] * 2
-    every = find_candidates(sample, finders)
-    part = every.part(sample.size / 3)
-    assert every.size == sample.size
-    assert every.part(sample.size).size == sample.size
-    assert sample.size / 4 < part.size <= sample.size / 2
-    numbers = np.sort(np.concatenate(part.groups)).tolist()
-    assert numbers == list(range(0, len(sample.bounds), 3))
-    whole = every.posteriors(layer)
-    for k, (sites, one) in zip(numbers, part.posteriors(layer), strict=True):
-        assert_array_equal(sites.starts, whole[k][0].starts)
-        assert_array_equal(one.sites, whole[k][1].sites)

@@ -148,7 +148,7 @@ def test_a_region_shorter_than_a_window_has_no_candidates(case):
     held = read_both(*paths, "a", "valid")
     tiny = [replace(own, regions=own.regions[:1, :1] + np.array([0, 20])) for own in held]
     (bounds,) = cut_regions(tiny[0], 10_000, 1_000_000)
-    sites = find_piece(end_finders((donor, acceptor), paths, "a"), tiny, bounds, layer.coding)
+    sites = find_piece(end_finders((donor, acceptor), "a", paths=paths), tiny, bounds, layer.coding)
     assert len(sites) == run_chain(sites, layer).sites.size == 0
 
 
@@ -371,7 +371,7 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
         paths = [folder / f"{signal}s" for signal in SIGNALS]
         held, finders = (
             read_both(*paths, "a", "test"),
-            end_finders((model.donor, model.acceptor), paths, "a"),
+            end_finders((model.donor, model.acceptor), "a", paths=paths),
         )
         (bounds,) = cut_regions(held[0], 10_000, 1_000_000)
         pieces.append(find_piece(finders, held, bounds, model.layer_of("a").coding))

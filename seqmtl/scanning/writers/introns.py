@@ -9,7 +9,7 @@ import numpy as np
 from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block, Finder
 from seqmtl.scanning.writers.base import LineWriter, SitesBySignal, TrackOptions
-from seqmtl.scanning.writers.gff import in_attribute, in_gff
+from seqmtl.scanning.writers.gff import GffWriter, in_attribute, in_gff
 from seqmtl.scanning.writers.lines import (
     DECIMALS,
     Field,
@@ -53,7 +53,7 @@ class IntronWriter(LineWriter):
 
     def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
-        self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
+        self._is_gff = path.lower().removesuffix(".gz").endswith(GffWriter.suffixes)
         self._top = finder.filters.top
         if self._is_gff:
             self.preset = "gff"

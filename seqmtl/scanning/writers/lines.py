@@ -152,14 +152,14 @@ def format_lines(fields: Fields, n_lines: int = LINES) -> Iterator[bytes]:
             constant += field
             continue
         part = parts[{PROBABILITY: DECIMAL, TEXT: INTEGER}.get(field.kind, field.kind)]
-        is_text = field.kind == LETTERS
+        is_letters = field.kind == LETTERS
         values = field.values + len(texts) if field.kind == TEXT else field.values
         texts += field.texts
-        first_column = sum(array.shape[1] for array in part) if is_text else len(part)
-        size = field.values.shape[1] if is_text else field.n_decimals
+        first_column = sum(array.shape[1] for array in part) if is_letters else len(part)
+        size = field.values.shape[1] if is_letters else field.n_decimals
         table.append((begin, len(constant) - begin, field.kind, first_column, size))
         begin = len(constant)
-        part.append(values if is_text else values[:, np.newaxis])
+        part.append(values if is_letters else values[:, np.newaxis])
     table.append((begin, len(constant) - begin, END, 0, 0))
     n = next(len(field.values) for field in fields if isinstance(field, Column))
     columns = [
