@@ -111,7 +111,7 @@ def precision_warnings(
                 f"held-out {clade} were right"
             )
             return [text] * (min(shares) < _PRECISION)
-    return ["no genome of a clade with most of the weight of its relatives was held out"]
+    return ["no genome of its clade was held out to measure the precision"]
 
 
 def _stretches(sample: GenomeSample) -> Sequence[NDArray[np.uint8]]:
