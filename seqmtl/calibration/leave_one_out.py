@@ -142,25 +142,23 @@ def span_shares(
         return 1.0, 1.0
     rng = np.random.default_rng(0)
     sample, others = (rng.permutation(rows)[:_SPAN_SAMPLE] for rows in (free, bound))
-    shares = _mean_shares(G_of, sample, others)
-    if 40 <= sample.size < free.size:
-        slope = (shares - _mean_shares(G_of, sample[: sample.size // 4], others)) / np.log(4.0)
-        shares = np.clip(shares + slope * np.log(free.size / sample.size), 0.0, 1.0)
+    m, few = sample.size, sample.size // 4
+    G = G_of(np.concatenate([sample, others]))
+    shares = _mean_shares(G, m)
+    if 40 <= m < free.size:
+        part = np.r_[:few, m : len(G)]
+        slope = (shares - _mean_shares(G[np.ix_(part, part)], few)) / np.log(4.0)
+        shares = np.clip(shares + slope * np.log(free.size / m), 0.0, 1.0)
     of_free, of_bound = shares.tolist()
     return of_free, of_bound
 
 
-def _mean_shares(
-    G_of: Callable[[NDArray[np.int64]], NDArray[Any]],
-    free: NDArray[np.int64],
-    bound: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    m = free.size
-    G = G_of(np.concatenate([np.sort(free), np.sort(bound)]))
+def _mean_shares(G: NDArray[Any], m: int) -> NDArray[np.float64]:
+    """Return both means from a kernel matrix, whose first m examples are free."""
     diagonal = np.maximum(np.diagonal(G), 1e-300)
     inverse = np.linalg.inv(G[:m, :m] + 1e-6 * float(diagonal[:m].mean()) * np.eye(m))
     of_free = float(np.mean(1.0 / (np.diagonal(inverse) * diagonal[:m])))
-    if not bound.size:
+    if m == len(G):
         return np.array([of_free, of_free])
     of_span = np.einsum("ij,ij->i", G[m:, :m] @ inverse, G[m:, :m])
     return np.array([of_free, float(np.mean(np.maximum(1.0 - of_span / diagonal[m:], 0.0)))])
