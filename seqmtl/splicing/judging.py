@@ -26,7 +26,6 @@ from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.coding import GC_REACH, WORD
 from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.layer import PairLayer
-from seqmtl.splicing.tandem_repeats import TANDEM_REACH
 
 #: An intron of less probability is doubtful.
 DOUBTFUL = 0.1
@@ -145,9 +144,10 @@ def _judge_locus(
     begin = max(0, min(chain.introns[0][0] for chain in chains) - flank)
     end = min(contig.codes.size, max(chain.introns[-1][1] for chain in chains) + flank)
     window = max(one.length for one in finder.finders)
-    around = window + max(GC_REACH + WORD, TANDEM_REACH)
+    around = window + GC_REACH + WORD  # the coding content depends on it
     piece = contig.between(begin - around, end + around)
     sites = finder.candidates(piece, begin, end)
+    sites = sites.adding(is_tandem=np.zeros(len(sites), dtype=np.bool_))
     candidates = {
         (is_reverse, signal): _Candidates(sites, is_reverse, signal)
         for is_reverse in (False, True)

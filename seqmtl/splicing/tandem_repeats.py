@@ -2,7 +2,8 @@
 
 All copies of a repeat have the same chance resemblance to sites, so that many of them look like a
 gene of many exons. The letters around the sites of genes are hardly ever three times within a few
-thousand bases. Alleles are compared without this rule, as one base would end a copy.
+thousand bases. Introns that are given are judged without this rule, as they are not chance, and
+alleles compared, as one base would end a copy.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from seqmtl.splicing.coding_loops import find_copies, list_words
 _SPAN = 5_000  # bases from the first to the last of three copies
 _FLANK = 11  # bases on either side of a site that copies share
 _SITE = 2  # bases
-#: Bases on either side of a site that decide whether it is in a tandem repeat.
-TANDEM_REACH = _SPAN + _FLANK + _SITE
 
 
 def in_tandem_repeats(codes: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
