@@ -99,7 +99,7 @@ def precision_warnings(
         Facts of :class:`seqmtl.splicing.model.PairedModel`: the organisms of each clade, and the
         lowest and highest precision measured in its held-out genomes, by case.
     weights : mapping of str to float
-        How much each relative counts, with sum 1.
+        How much each relative counts by the name of the organism, with sum 1.
     """
     if not precision:
         return []

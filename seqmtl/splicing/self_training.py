@@ -159,6 +159,7 @@ class SelfTraining:
         self._is_labelled = _is_among(known_introns, sample)
         named, self.relatives = (relatives, relatives) if relatives else self._settled_relatives()
         self.weights = self.relatives.weights
+        self._relatives_by_name = dict(zip(model.donor.tasks, named.weights.tolist(), strict=True))
         self.rounds: list[SelfTrainingRound] = []
         self.state = estimates_of_relatives(
             model, name, self.weights, named.weights, donors, options
@@ -588,8 +589,9 @@ class SelfTraining:
                 "too few predictions for self-training, so the model was adapted to the known "
                 "introns only"
             ]
-        weights = dict(zip(self.model.donor.tasks, self.weights.tolist(), strict=True))
-        precision = precision_warnings(self.model.training.get("precision", {}), weights)
+        precision = precision_warnings(
+            self.model.training.get("precision", {}), self._relatives_by_name
+        )
         if self._shortage:
             return [
                 f"{self._shortage}; the weights are those of the relatives; if 30 or more introns "
