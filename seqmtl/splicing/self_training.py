@@ -8,16 +8,17 @@ of the relatives', those of few introns less, with a share of any length. The ch
 log-likelihood ratios of sites: log-odds less the logit of the share of true sites that the site
 models assume. The lengths then become those of the introns by their posteriors.
 
-Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.5 or more, is a site
-of weight p; the others are decoys. Those most like sites all count, each little, and some of the
-others. Both site models are adapted to them, always from the models of the relatives, so that these
-remain the prior. (Without those in between, sites and decoys are too easily separated, and
-probabilities become overconfident.) Each fold of the genome is scored by the models that are
-adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
-an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
-or less by chance. Coding content is learnt from the exons and introns between the sites called, and
-drawn to that of the relatives. The numbers of the layer are those of genomes then, to which models
-of their own sites were fitted (:func:`seqmtl.splicing.estimates.with_numbers_of_genomes`).
+Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.35 or more, is a
+site of weight p. Decoys are drawn from the others by the odds that parses give them without their
+own score, times 1 - p. So the site models learn what content and lengths do not tell. Both are
+adapted to these sites and decoys, always from the models of the relatives, so that these remain the
+prior. (Without those in between, sites and decoys are too easily separated, and probabilities
+become overconfident.) Each fold of the genome is scored by the models that are adapted on the
+others, and these scores calibrate them. How much the relatives are trusted, and what an example
+costs, is fixed: labels that the relatives helped to make speak for the relatives, more or less by
+chance. Coding content is learnt from the exons and introns between the sites called, and drawn to
+that of the relatives. The numbers of the layer are those of genomes then, to which models of their
+own sites were fitted (:func:`seqmtl.splicing.estimates.with_numbers_of_genomes`).
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
 introns are false. Rounds end when the expected number of likely introns, less those there, ceases
@@ -51,6 +52,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.candidates import end_finders, u12_ends
+from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
 from seqmtl.splicing.estimates import (
@@ -247,17 +249,16 @@ class SelfTraining:
         options = self._options
         for k in range(options.chain_runs):
             posteriors = self._candidates.posteriors(
-                self.state.layer(),
+                self.state.layer()._replace(least=ALL),
                 options.min_length_posterior,
                 self._at(f"weighing introns, pass {k + 1}"),
             )
-            if k == 0:
-                least = least_log_odds(posteriors, self.state.layer(), options.lost_share)
-                self.state = replace(self.state, least=least)
             if k < options.chain_runs - 1:
                 donors, u12 = self._rarities(posteriors)
                 lengths = self._lengths(posteriors)
                 self.state = replace(self.state, donors=donors, u12=u12, lengths=lengths)
+        least = least_log_odds(posteriors, self.state.layer(), options.lost_share)
+        self.state = replace(self.state, least=least)
         if self.known_introns is None:
             return posteriors
         return [
@@ -345,7 +346,7 @@ class SelfTraining:
     def shortage(self) -> str:
         """Why there are too few calls to train on, beside labelled ones; "" if there are enough.
 
-        Calls count less three times those that the reversed genome would have.
+        Calls count less those that the reversed genome would have.
         """
         options, reversed_rate = self._options, self.rounds[-1].reversed_rate
         n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
@@ -364,7 +365,7 @@ class SelfTraining:
             sure = sure.take(_first_copies(self.sample.codes, sure, options.repeat_flank))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             n = min(donors, acceptors)
-            left = n * max(0.0, 1 - options.false_per_reversed * reversed_rate)
+            left = n * (1 - reversed_rate)
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
@@ -482,7 +483,6 @@ class SelfTraining:
             relatives=with_numbers_of_genomes(self.model, self.state.relatives),
             lengths=self._lengths(self.posteriors),
             n_introns=self._called_lengths().size + n_known,
-            least=ALL,
             content=content,
         )
 
@@ -512,39 +512,38 @@ class SelfTraining:
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
         """Return sites and decoys of U2-type introns, with the letters of the model."""
-        rng, options = np.random.default_rng(0), self._options
-        parts: list[list[Sites]] = [[], []]
-        n, n_true = 0, 0.0
-        for k, (sites, posteriors) in enumerate(self.posteriors):
-            candidates = sites.adding(
-                fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
-            )
-            is_own = (sites["signals"] == ENDS.index(end)) & (sites["letters"] == 0)
-            candidates = candidates.take(is_own & ~sites["is_u12"])
-            is_known = self._is_labelled(candidates)
-            is_site = (candidates["p"] >= options.min_posterior) & (not self.state.is_alone)
-            n, n_true = (
-                n + len(candidates),
-                n_true + is_known.sum() + candidates["p"][is_site & ~is_known].sum(),
-            )
-            parts[0].append(candidates.take(is_site & ~is_known))
-            parts[1].append(candidates.take(~is_site & ~is_known))
-        true, decoys = (Sites.join(candidates) for candidates in parts)
+        rng, options, layer = np.random.default_rng(0), self._options, self.state.layer()
+        parts, n_known = [], 0
+        for k, (sites, chain) in enumerate(self.posteriors):
+            fold = np.full(len(sites), self.sample.fold[k])
+            is_of_end = (sites["signals"] == ENDS.index(end)) & (sites["letters"] == 0)
+            of_end = sites.adding(fold=fold, log_p=chain.sites).take(is_of_end & ~sites["is_u12"])
+            is_known = self._is_labelled(of_end)
+            n_known += int(is_known.sum())
+            parts.append(of_end.take(~is_known))
+        candidates = Sites.join(parts)
+        candidates = candidates.adding(p=np.exp(candidates["log_p"]))
+        is_site = (candidates["p"] >= options.min_posterior) & (not self.state.is_alone)
+        true, decoys = candidates.take(is_site), candidates.take(~is_site)
+        share = max(n_known + true["p"].sum(), 1.0) / (n_known + len(candidates))
         true = true.take(_first_copies(self.sample.codes, true, options.repeat_flank))
         true = true.take(_some(len(true), options.max_sites, rng))
         known_introns = self._known_windows(model, end, rng)
         n_given = sum(map(len, known_introns))
         if self.state.is_alone:
-            decoys = _drawn(decoys, options.decoys_of_labelled, 0.0, rng)
+            decoys = decoys.take(_some(len(decoys), options.decoys_of_labelled, rng))
         else:
+            # the odds without the own score s, times the probability 1 - p of a decoy: p exp(-s)
+            log_weights = decoys["log_p"] - layer.scale * with_letters(decoys, layer)
             n_decoys = int(options.decoys_per_site * (true["p"].sum() + n_given))
-            decoys = _drawn(decoys, n_decoys, options.hardest_share, rng)
+            n_decoys = max(n_decoys, options.min_decoys)
+            decoys = decoys.take(_drawn(log_weights, n_decoys, rng))
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
         both = Sites.join([true, decoys])
         drawn = self._windows(self.sample.codes, both, labels, model)
         folds = np.concatenate([both["fold"], np.full(n_given, -1)])
-        weights = np.concatenate([true["p"], decoys["p"], np.ones(n_given)])
-        return _Examples(concatenate([drawn, *known_introns]), folds, weights, max(n_true, 1.0) / n)
+        weights = np.concatenate([true["p"], np.ones(len(decoys) + n_given)])
+        return _Examples(concatenate([drawn, *known_introns]), folds, weights, share)
 
     def _known_windows(
         self, model: MultiTaskModel, end: str, rng: np.random.Generator
@@ -696,19 +695,14 @@ def _first_copies(codes: NDArray[np.uint8], sites: Sites, flank: int) -> NDArray
     return np.sort(np.unique(near, axis=0, return_index=True)[1])
 
 
-def _drawn(decoys: Sites, n: int, hard: float, rng: np.random.Generator) -> Sites:
-    """Return n decoys with weights `p` of sum n: those most like sites, a share, and some others.
+def _drawn(log_weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return n rows, or all, drawn by their weights without replacement.
 
-    All those most like sites count, each little, so that less depends on which are drawn.
+    (They are those with the highest sums of log weights and Gumbel noise: Efraimidis and Spirakis,
+    2006.)
     """
-    if n >= len(decoys):
-        return decoys.adding(p=np.ones(len(decoys)))
-    order = np.argsort(-decoys["log_odds"], kind="stable")
-    first, remaining = np.split(order, [int(n * hard)])
-    others = rng.choice(remaining, n - first.size, replace=False)
-    share = n / len(decoys)
-    weights = np.repeat([share, share * remaining.size / others.size], [first.size, others.size])
-    return decoys.take(np.concatenate([first, others])).adding(p=weights)
+    keys = log_weights + rng.gumbel(size=log_weights.size)
+    return np.argsort(-keys, kind="stable")[:n]
 
 
 def _some(n: int, largest: int, rng: np.random.Generator) -> NDArray[np.int64]:

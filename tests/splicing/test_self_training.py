@@ -12,7 +12,6 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.loading import load
 from seqmtl.relations import TaskKernel
-from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.self_training import SelfTraining, _drawn, _groups_of
@@ -56,11 +55,11 @@ def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypat
     )
     assert own.is_enough
     told, first = [], own.rounds[0]
-    own.rounds[0] = first._replace(reversed_rate=0.33)
+    own.rounds[0] = first._replace(reversed_rate=0.98)
     assert not own.is_enough
-    assert "where all introns are false, has 33% as many" in own.shortage
+    assert "where all introns are false, has 98% as many" in own.shortage
     donors, acceptors = map(int, re.search(r"of (\d+) donors and (\d+) acc", own.shortage).groups())
-    n = min(donors, acceptors) * (1 - 3 * 0.33)  # of as many in one half of the genome
+    n = min(donors, acceptors) * (1 - 0.98)  # of as many in one half of the genome
     assert f"as few as {n:.0f} of each may be true, and 4 are needed" in own.shortage
     assert "hardly any introns" not in own.shortage  # which is not what was measured
     own.rounds[0] = first
@@ -224,19 +223,44 @@ def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_e
         assert q[of_signal].sum() == pytest.approx(p[of_signal].sum(), rel=3 * lost)
 
 
-def test_decoys_that_look_most_like_sites_all_count_and_the_others_as_a_sample():
-    odds = np.random.default_rng(1).permutation(1_000).astype(np.float32)
-    sites = Sites(np.arange(1_000), np.zeros(1_000, dtype=np.bool_), {"log_odds": odds})
-    drawn = _drawn(sites, 100, 0.4, np.random.default_rng(0))
-    hard = drawn["log_odds"] >= 960
-    assert (hard.sum(), len(drawn), np.unique(drawn.starts).size) == (40, 100, 100)
-    # each tenth of a decoy: 40 of 40, and 960 by 60
-    np.testing.assert_allclose(drawn["p"], np.where(hard, 0.1, 0.1 * 960 / 60))
-    assert drawn["p"].sum() == pytest.approx(100)
-    for n, share in ((100, 0.0), (1_000, 0.4), (2_000, 0.4)):
-        every = _drawn(sites, n, share, np.random.default_rng(0))
-        assert len(every) == min(n, 1_000)
-        assert set(every["p"]) == {1.0}
+def test_rows_are_drawn_by_their_weights():
+    rng, weights = np.random.default_rng(0), np.array([1.0, 2.0, 4.0, 1e-300])
+    log_weights = np.append(np.log(weights), -np.inf)
+    pairs = [tuple(_drawn(log_weights, 2, rng).tolist()) for _ in range(20_000)]
+    for first, second in itertools.permutations(range(3), 2):
+        p = weights[first] / 7 * weights[second] / (7 - weights[first])
+        assert pairs.count((first, second)) / 20_000 == pytest.approx(p, abs=0.012)
+    assert sorted(_drawn(log_weights, 9, rng).tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_decoys_are_those_that_parses_take_for_sites_but_for_their_own_score(new):
+    own = SelfTraining(
+        load(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
+    )
+    layer, codes = own.state.layer(), own.sample.codes
+    windows, _, weights, share = own._examples(own.model.donor, "donor")
+    offset, odds = own.model.donor.site.offset, {}
+    for sites, chain in own.posteriors:
+        is_donor = (sites["signals"] == 0) & (sites["letters"] == 0) & ~sites["is_u12"]
+        for row in np.flatnonzero(is_donor):
+            p = np.exp(chain.sites[row])
+            context = np.log(p / (1 - p)) - layer.scale * with_letters(sites, layer)[row]
+            odds[int(sites.starts[row]), bool(sites.is_reverse[row])] = p, context
+    length, begins = windows.length, windows.starts + offset
+    reverse = windows.starts + length - offset - 2
+    places = np.where(windows.is_reverse, reverse, begins).tolist()
+    of_rows = [odds[key] for key in zip(places, windows.is_reverse.tolist(), strict=True)]
+    p, context = np.array(of_rows).T
+    assert np.array_equal(windows.labels > 0, p >= 0.35)
+    assert_allclose(weights, np.where(p >= 0.35, p, 1.0))
+    others = [
+        value
+        for key, (q, value) in odds.items()
+        if q < 0.35 and key not in {*zip(places, windows.is_reverse.tolist(), strict=True)}
+    ]
+    assert np.median(context[p < 0.35]) > np.median(others) + 1
+    assert share == pytest.approx(sum(q for q, _ in odds.values() if q >= 0.35) / len(odds))
+    assert codes.size
 
 
 @pytest.mark.parametrize("seed", range(2))
