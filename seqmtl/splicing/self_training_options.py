@@ -78,7 +78,7 @@ class SelfTrainingOptions:
     donor_share: float = 0.01
     u12_share: float = 0.003
     u12_introns: int = 1_000
-    chain_runs: int = 2
+    chain_runs: int = 3
     min_share: float = 5e-4
     lost_share: float = 0.001
     min_length_posterior: float = 0.1
