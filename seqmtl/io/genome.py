@@ -277,10 +277,11 @@ def _scan_stream(
     is_selected = False
     for item in scan_fasta(path, on_read=on_read):
         if not isinstance(item, bytes):
-            if not item.name:
+            name = item.fields[0]
+            if not name:
                 item.refuse("a contig must have a name, but its header is empty; name it")
-            is_selected = only is None or item.name in only
-            yield item.name
+            is_selected = only is None or name in only
+            yield name
         elif is_selected:
             yield item
 

@@ -96,15 +96,18 @@ class Row(NamedTuple):
         1-based line.
     fields : list of str
         The columns.
+    record : str or None
+        Name of the record, in a file that has names.
     """
 
     source: str
     line: int
     fields: list[str]
+    record: str | None = None
 
     def refuse(self, message: str) -> NoReturn:
         """Raise the error for an invalid row."""
-        raise InputFormatError(message, path=self.source, line=self.line)
+        raise InputFormatError(message, path=self.source, line=self.line, record=self.record)
 
     def check_columns(self, min_columns: int, rule: str, remedy: str = "correct the line") -> None:
         """Refuse a row of fewer columns."""
@@ -196,10 +199,14 @@ class Columns:
         1-based lines of the rows.
     fields : list of str
         The fields of all rows, one row after the other.
+    record : int, optional
+        Index of the column of their names, in a file of records.
     """
 
-    def __init__(self, source: str, lines: Sequence[int], fields: list[str]) -> None:
-        self.source, self._lines, self._fields = source, lines, fields
+    def __init__(
+        self, source: str, lines: Sequence[int], fields: list[str], record: int | None = None
+    ) -> None:
+        self.source, self._lines, self._fields, self._record = source, lines, fields, record
         self._n_columns = len(fields) // len(lines) if lines else 1
 
     def __len__(self) -> int:
@@ -212,17 +219,19 @@ class Columns:
         """Return one of the rows."""
         first = number * self._n_columns
         fields = self._fields[first : first + self._n_columns]
-        return Row(self.source, self._lines[number], fields)
+        record = None if self._record is None else fields[self._record]
+        return Row(self.source, self._lines[number], fields, record)
 
     def between(self, first: int, last: int) -> Columns:
         """Return the rows first..last-1."""
         fields = self._fields[first * self._n_columns : last * self._n_columns]
-        return Columns(self.source, self._lines[first:last], fields)
+        return Columns(self.source, self._lines[first:last], fields, self._record)
 
     def take(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Columns:
         """Return the rows for which a mask is true."""
         fields = compress(self._fields, np.repeat(chosen, self._n_columns))
-        return Columns(self.source, [*compress(self._lines, chosen)], [*fields])
+        lines = [*compress(self._lines, chosen)]
+        return Columns(self.source, lines, [*fields], self._record)
 
     def split(self, n: int) -> Iterator[Columns]:
         """Yield n rows at a time."""
@@ -433,9 +442,7 @@ _LIKE = {
 }
 
 
-def check_no_other_name(
-    names: Iterable[str], wanted: str, source: str, remedy: str, what: str = "column"
-) -> None:
+def check_no_other_name(names: Iterable[str], wanted: str, source: str, remedy: str) -> None:
     """Refuse names of columns or keys among which one seems to be meant as another.
 
     Parameters
@@ -448,8 +455,6 @@ def check_no_other_name(
         The file.
     remedy : str
         What to do besides renaming it.
-    what : str
-        What they are the names of.
 
     Raises
     ------
@@ -460,8 +465,8 @@ def check_no_other_name(
     for name in [*get_close_matches(wanted, lowered, n=1, cutoff=_ALMOST), *_LIKE[wanted]]:
         if name in lowered:
             raise InputFormatError(
-                f"the {what} of {wanted}s must be named {wanted!r}, got {lowered[name]!r}; rename "
-                f"it, or {remedy}",
+                f"{wanted}s must be named {wanted!r}, got {lowered[name]!r}; rename it, or "
+                f"{remedy}",
                 path=source,
             )
 
@@ -591,22 +596,26 @@ class LabelColumn:
     ----------
     source : str
         Name of the file.
+    blank : bool
+        Whether labels may be missing.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, blank: bool = False) -> None:
         self.source = source
         self._signs = {"1": 1, "+1": 1, "1.0": 1}  # of the labels so far
+        if blank:
+            self._signs[""] = 0
         self._first_line: dict[str, int] = {}  # of -1 and of 0
 
     def parse(self, text: str, line: int) -> int:
-        """Return +1, or -1 (also for 0); 1.0 is 1, as pandas writes it.
+        """Return +1, or -1 (also for 0); 1.0 is 1, as pandas writes it; 0 without a label.
 
         Raises
         ------
         InputFormatError
             If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
-        return self._signs.get(text) or self._add(text, line)
+        return self._signs[text] if text in self._signs else self._add(text, line)
 
     def signs(self, rows: Columns, column: int) -> NDArray[np.int8]:
         """Return a column of labels, see :meth:`parse`."""

@@ -24,7 +24,6 @@ from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
-from seqmtl.io.fasta import one_length
 from seqmtl.io.genome import load_genome
 from seqmtl.io.peaks import (
     Peaks,
@@ -34,7 +33,7 @@ from seqmtl.io.peaks import (
     read_peaks,
     windows_of_peaks,
 )
-from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
+from seqmtl.io.tables import one_length, read_windows, read_windows_around, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
