@@ -247,5 +247,12 @@ def _is_in_exon(transcript: Transcript, start: int) -> bool:
 
 
 def _row(transcript: Transcript, start: int, reason: str, other: int = -1) -> SiteRow:
-    of_transcript = transcript.name, transcript.line
-    return transcript.contig, start, transcript.is_reverse, *of_transcript, reason, other, False
+    of_transcript = transcript.name, transcript.line, transcript.weak or reason
+    return (
+        transcript.contig,
+        start,
+        transcript.is_reverse,
+        *of_transcript,
+        other,
+        bool(transcript.weak),
+    )

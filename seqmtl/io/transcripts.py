@@ -54,6 +54,8 @@ class Transcript:
     is_cds_certain : bool
         False for a row of BED12 whose thick part is all of it: programs write non-coding
         transcripts so, and coding ones without UTRs. Only the genome tells them apart.
+    weak : str
+        Why the evidence is too weak for true sites, and to exclude decoys near them, or empty.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Transcript:
     line: int = 0
     incomplete: tuple[str, ...] = ()
     is_cds_certain: bool = True
+    weak: str = ""
 
     @property
     def start(self) -> int:
@@ -151,7 +154,7 @@ class Annotation:
     path : str
         The file.
     format : str
-        GFF3, GTF, "GFF3 and GTF" or BED12.
+        GFF3, GTF, "GFF3 and GTF", BED12 or junctions.
     transcripts : list of Transcript
         In the order of their first rows. A transcript with several coding sequences is listed
         once for each.
