@@ -219,7 +219,8 @@ def _build(config: Config, number: int) -> OrganismDataset:
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     sampler = DecoySampler(resolver, true_sites, genes, regions, config.decoys, masked)
-    dataset = _join(name, organism, resolver, true_sites, sampler.draw(rng), regions, masked)
+    decoys = sampler.draw(rng)
+    dataset = _join(name, organism, resolver, annotated, true_sites, decoys, regions, masked)
     if not is_of_reads:
         dataset.exclusions += excluded
     _log(dataset)
@@ -335,6 +336,7 @@ def _join(
     name: str,
     organism: OrganismConfig,
     resolver: SiteResolver,
+    annotated: Sites,
     true_sites: TrueSites,
     decoys: Decoys,
     regions: Regions,
@@ -377,7 +379,7 @@ def _join(
         genome=facts,
         contigs=genome.contigs,
         windows=windows,
-        annotated=true_sites.annotated,
+        annotated=annotated,
         names=resolver.words,
         decoys=decoys,
         all_sites=true_sites.all_sites,

@@ -113,7 +113,7 @@ def find_introns(
             rules.min_reads,
         )
     uncertain = [
-        UncertainRegion(row.contig, is_reverse, (), ((row.start, row.end),), (), "", row.line)
+        UncertainRegion(row.contig, is_reverse, introns=((row.start, row.end),))
         for row in exclusions
         for is_reverse in (False, True)
     ]

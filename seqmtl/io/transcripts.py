@@ -48,6 +48,8 @@ class Transcript:
         Type of the transcript as annotated.
     line : int
         1-based line of its first exon or coding segment.
+    row : int
+        1-based line of its own row, in GFF3 and GTF that have one, or else `line`.
     incomplete : tuple of str
         Ends that the annotation calls incomplete, by the signals that are thus unknown: tss, polya,
         start, stop.
@@ -69,6 +71,7 @@ class Transcript:
     stop_codon: tuple[Segment, ...] = ()
     biotype: str = ""
     line: int = 0
+    row: int = 0
     incomplete: tuple[str, ...] = ()
     is_cds_certain: bool = True
     weak: str = ""
@@ -130,19 +133,13 @@ class UncertainRegion(NamedTuple):
         Introns, of which both ends may be splice sites.
     cds : tuple of (int, int)
         Coding segments.
-    name : str
-        Its transcript, if it has any.
-    line : int
-        1-based line.
     """
 
     contig: str
     is_reverse: bool
-    exons: tuple[Segment, ...]
-    introns: tuple[Segment, ...]
-    cds: tuple[Segment, ...]
-    name: str
-    line: int
+    exons: tuple[Segment, ...] = ()
+    introns: tuple[Segment, ...] = ()
+    cds: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -223,8 +220,7 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
             cds = ()
         if strand == ".":
             uncertain += [
-                UncertainRegion(contig, is_reverse, exons, (), cds, name, row.line)
-                for is_reverse in (False, True)
+                UncertainRegion(contig, is_reverse, exons, cds=cds) for is_reverse in (False, True)
             ]
             interval = contig, start, end, strand
             exclusions.append(ExcludedTranscript(name, *interval, NO_STRAND, row.line))
