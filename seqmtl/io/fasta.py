@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
@@ -23,6 +23,8 @@ from seqmtl.files.streams import (
 )
 from seqmtl.io.tsv import Columns, Row, refuse_split
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, letter_remedy
+
+_Header = TypeVar("_Header", Row, str)
 
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
@@ -54,6 +56,23 @@ def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
         what = f"{source_name(path)}: holding {n / 1e9:.1f} Gb and the next bases"
         require_memory(2.0 * CHECKED + n / 8, what, "use a machine with more memory")
     buffer += codes
+
+
+def whole_records(
+    items: Iterable[_Header | bytes], path: PathLike
+) -> Iterator[tuple[_Header, bytearray]]:
+    """Yield each header of a stream of headers and pieces of codes, with all codes after it."""
+    header: _Header | None = None
+    codes = bytearray()
+    for item in items:
+        if isinstance(item, bytes):
+            hold(codes, item, path)
+            continue
+        if header is not None:
+            yield header, codes
+        header, codes = item, bytearray()
+    if header is not None:
+        yield header, codes
 
 
 def scan_fasta(
@@ -257,20 +276,10 @@ def _records(
     path: PathLike, keys: Sequence[str]
 ) -> Iterator[tuple[Row, bytearray, dict[str, str]]]:
     """Yield the header, the codes and the pairs of each record; names may be repeated."""
-    header: Row | None = None
-    values: dict[str, str] = {}
-    codes, number = bytearray(), 0
-    for item in scan_fasta(path, unique_names=False):
-        if isinstance(item, bytes):
-            hold(codes, item, path)
-            continue
-        if header is not None:
-            yield header, codes, values
-        number += 1
-        header, values = parse_header(item, number, keys)
-        codes = bytearray()
-    if header is not None:
-        yield header, codes, values
+    records = whole_records(scan_fasta(path, unique_names=False), path)
+    for number, (header, codes) in enumerate(records, 1):
+        named, values = parse_header(header, number, keys)
+        yield named, codes, values
 
 
 def _blocks(

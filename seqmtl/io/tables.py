@@ -118,44 +118,15 @@ def read_windows(
             "dataset, or name a file",
             path=os.fspath(path),
         )
-    reader = _TableReader(path, window, split, organism, require_labels, site=site, pad=pad)
-    windows = reader.read()
-    reader.log()
-    return windows
-
-
-def read_windows_around(
-    path: PathLike,
-    *,
-    window: int,
-    base: int,
-    split: str | None = None,
-    organism: str | None = None,
-    require_labels: bool = True,
-) -> Windows:
-    """Read windows of a table or FASTA file for a model.
-
-    Sequences with a stated site are cut to `window` bases with the site at base `base`, and padded
-    with N. Others are cut as by :func:`read_windows`; if all have one length below `window`, they
-    are returned uncut.
-
-    Parameters
-    ----------
-    path, split, organism, require_labels
-        See :func:`read_windows`.
-    window : int
-        Bases of the model's windows.
-    base : int
-        First base of its site in them (0-based).
-
-    Raises
-    ------
-    InputFormatError
-        As :func:`read_windows`, or if sequences without a stated site are shorter than others.
-    """
-    reader = _TableReader(path, window, split, organism, require_labels, base=base)
-    windows = reader.read()
-    reader.log()
+    (windows,) = read_windows_in_parts(
+        path,
+        window=window,
+        split=split,
+        organism=organism,
+        require_labels=require_labels,
+        site=site,
+        pad=pad,
+    )
     return windows
 
 
@@ -203,27 +174,35 @@ def read_fasta_windows(
     MemoryLimitError
         If the padded sequences do not fit into memory.
     """
-    options: dict[str, Any] = {"site": site, "pad": pad, "is_fasta": True}
-    return _TableReader(path, window, split, organism, require_labels, **options).read()
+    options: dict[str, Any] = {"window": window, "site": site, "pad": pad, "is_fasta": True}
+    return _TableReader(path, require_labels, split=split, organism=organism, **options).read()
 
 
 def read_windows_in_parts(
-    path: PathLike,
-    n: int,
-    *,
-    window: int | None = None,
-    split: str | None = None,
-    organism: str | None = None,
-    require_labels: bool = True,
-    site: int | None = None,
-    pad: bool = False,
+    path: PathLike, n: int = sys.maxsize, *, require_labels: bool = True, **options: Any
 ) -> Iterator[Windows]:
-    """Yield the windows of a table, about n at a time; see :func:`read_windows`.
+    """Yield the windows of a table or of FASTA, about n at a time, by default all.
 
     Without `window`, padded ones have the length of the longest sequence of their part.
+
+    Parameters
+    ----------
+    path, require_labels
+        See :func:`read_windows`.
+    n : int
+        Number of windows.
+    **options
+        `window`, `split`, `organism`, `site` and `pad` of :func:`read_windows`, or, for a model,
+        `base`: sequences with a stated site are cut to `window` bases with the site at base `base`
+        (0-based), and padded with N. Others are cut without it; if all have one length below
+        `window`, they are returned uncut.
+
+    Raises
+    ------
+    InputFormatError
+        As :func:`read_windows`, or if sequences without a stated site are shorter than others.
     """
-    options: dict[str, Any] = {"site": site, "n": n, "pad": pad}
-    reader = _TableReader(path, window, split, organism, require_labels, **options)
+    reader = _TableReader(path, require_labels, n=n, **options)
     windows = reader.read()
     while len(windows):
         yield windows
@@ -245,19 +224,17 @@ def is_table_of_windows(path: PathLike) -> bool:
 class _TableReader:
     """Reader of a table, or of FASTA as one, a block of rows at a time.
 
-    It returns all windows, or about n at a time.
-    With `base`, windows are cut for a model, see :func:`read_windows_around`; else `site` is the
-    site of all sequences. With `pad`, sequences are padded at their end.
+    It returns all windows, or about n at a time, see :func:`read_windows_in_parts`.
     """
 
     def __init__(  # noqa: PLR0913
         self,
         path: PathLike,
-        window: int | None,
-        split: str | None,
-        organism: str | None,
         require_labels: bool,
         *,
+        window: int | None = None,
+        split: str | None = None,
+        organism: str | None = None,
         site: int | None = None,
         base: int | None = None,
         n: int = sys.maxsize,
@@ -289,7 +266,7 @@ class _TableReader:
             self._check_no_other_name("split", "use all rows (--split all)")
         if site is None:
             self._check_no_other_name("site", "remove it")
-        for name in self._columns if require_labels else ():
+        for name in self._columns if require_labels and not self._is_fasta else ():
             if name.lower() in _WEIGHTS and is_first_time((self._source, name)):
                 logger.warning(
                     "%s: the column %r is not read, so all rows count alike; for weights use "
@@ -332,8 +309,8 @@ class _TableReader:
         columns: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
         numbers = columns.pop("numbers", np.empty(0, dtype=np.int32))
         lengths = columns.pop("lengths", np.empty(0, dtype=np.int64))
-        if self._pad and self._window is None:
-            self._length = int(lengths.max(initial=0))
+        if self._pad and self._window is None and numbers.size:
+            self._length = int(lengths.max())
         self._n_kept += numbers.size
         self._sizes = (
             min(self._sizes[0], int(lengths.min(initial=sys.maxsize))),
@@ -358,7 +335,9 @@ class _TableReader:
         )
 
     def log(self) -> None:
-        """Log what was read of the file, once if it is read twice."""
+        """Log what was read of a table, once if it is read twice."""
+        if self._is_fasta:
+            return
         shortest, longest = self._sizes
         notes = [
             f"{self._source}: kept {self._n_kept} of {self._n_rows} rows, "

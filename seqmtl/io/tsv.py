@@ -73,16 +73,9 @@ def as_number(text: str) -> float:
         return float("nan")
 
 
-class IntervalColumns(NamedTuple):
-    """Columns of an interval, those of BED by default; without an end, it is a single base."""
-
-    contig: int = 0
-    start: int = 1
-    end: int | None = 2
-    start_name: str = "start"
-
-
-BED = IntervalColumns()
+#: Columns of contig, start and end; without an end, an interval is a single base.
+IntervalColumns = tuple[int, int, int | None]
+BED: IntervalColumns = (0, 1, 2)
 
 
 class Row(NamedTuple):
@@ -156,9 +149,8 @@ class Row(NamedTuple):
         remedy: str = "",
     ) -> tuple[str, int, int]:
         """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
-        contig = self.fields[columns.contig]
-        start = self.integer(columns.start, columns.start_name)
-        end = start + 1 if columns.end is None else self.integer(columns.end, "end")
+        contig, start = self.fields[columns[0]], self.integer(columns[1])
+        end = start + 1 if columns[2] is None else self.integer(columns[2])
         length = lengths.get(contig)
         if length is None:
             self.refuse(unknown_contig([contig], list(lengths)))
@@ -275,10 +267,9 @@ class Columns:
         remedy: str = "",
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
         """Return contigs, starts and ends, see :meth:`Row.interval`."""
-        contigs = self.texts(columns.contig)
+        contigs, starts = self.texts(columns[0]), self.integers(columns[1])
         n_bases = np.fromiter(map(lengths.get, contigs, repeat(-1)), np.int64, len(contigs))
-        starts = self.integers(columns.start, columns.start_name)
-        ends = starts + 1 if columns.end is None else self.integers(columns.end, "end")
+        ends = starts + 1 if columns[2] is None else self.integers(columns[2])
         if not ((starts < ends) & (ends <= n_bases)).all():
             for row in self:
                 row.interval(lengths, columns, what, remedy)
@@ -590,7 +581,7 @@ class NameColumn:
 
 
 class LabelColumn:
-    """Parse labels one by one, and refuse files with both -1 and 0 for negatives.
+    """The labels of a file, which must not have both -1 and 0 for negatives.
 
     Parameters
     ----------
@@ -607,24 +598,22 @@ class LabelColumn:
             self._signs[""] = 0
         self._first_line: dict[str, int] = {}  # of -1 and of 0
 
-    def parse(self, text: str, line: int) -> int:
-        """Return +1, or -1 (also for 0); 1.0 is 1, as pandas writes it; 0 without a label.
+    def signs(self, rows: Columns, column: int) -> NDArray[np.int8]:
+        """Return +1, or -1 (also for 0), for each label; 1.0 is 1, as pandas writes it.
 
         Raises
         ------
         InputFormatError
             If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
-        return self._signs[text] if text in self._signs else self._add(text, line)
-
-    def signs(self, rows: Columns, column: int) -> NDArray[np.int8]:
-        """Return a column of labels, see :meth:`parse`."""
         texts = rows.texts(column)
         for text in dict.fromkeys(texts):
-            self.parse(text, rows.row(texts.index(text)).line)
+            if text not in self._signs:
+                self._add(text, rows.row(texts.index(text)).line)
         return np.fromiter(map(self._signs.__getitem__, texts), np.int8, len(texts))
 
-    def _add(self, text: str, line: int) -> int:
+    def _add(self, text: str, line: int) -> None:
+        """Take note of another label of negatives."""
         negative = text.removesuffix(".0")
         if negative not in ("-1", "0"):
             message = f"{LABEL_RULE}, got {text!r}; correct it"
@@ -639,4 +628,3 @@ class LabelColumn:
                 path=self.source,
                 line=second,
             )
-        return -1
