@@ -149,8 +149,8 @@ class Row(NamedTuple):
         remedy: str = "",
     ) -> tuple[str, int, int]:
         """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
-        contig, start = self.fields[columns[0]], self.integer(columns[1])
-        end = start + 1 if columns[2] is None else self.integer(columns[2])
+        contig, start = self.fields[columns[0]], self.integer(columns[1], "start")
+        end = start + 1 if columns[2] is None else self.integer(columns[2], "end")
         length = lengths.get(contig)
         if length is None:
             self.refuse(unknown_contig([contig], list(lengths)))
@@ -267,9 +267,9 @@ class Columns:
         remedy: str = "",
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
         """Return contigs, starts and ends, see :meth:`Row.interval`."""
-        contigs, starts = self.texts(columns[0]), self.integers(columns[1])
+        contigs, starts = self.texts(columns[0]), self.integers(columns[1], "start")
         n_bases = np.fromiter(map(lengths.get, contigs, repeat(-1)), np.int64, len(contigs))
-        ends = starts + 1 if columns[2] is None else self.integers(columns[2])
+        ends = starts + 1 if columns[2] is None else self.integers(columns[2], "end")
         if not ((starts < ends) & (ends <= n_bases)).all():
             for row in self:
                 row.interval(lengths, columns, what, remedy)

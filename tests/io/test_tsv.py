@@ -112,12 +112,12 @@ BAD = [
     ("I\t9\t11\t+", r"it must lie inside I \(10 bases\), got 9-11; coordinates are 0-based", BED),
     ("I\t9\t9\t+", "it must start before it ends, got 9-9; swap or correct", BED),
     ("III\t1\t2\t+", r"contig must be one of the genome's \(I, II\), got 'III'", BED),
-    ("I\t-1\t2\t+", "a coordinate must be a whole number of up to 18 digits, got '-1'", BED),
-    ("I\t\t2\t+", "a coordinate must be a whole number .*, got ''", BED),
-    ("I\t²\t2\t+", "a coordinate must be a whole number .*, got '²'", BED),
-    (f"I\t1\t{'9' * 19}\t+", "a coordinate must be a whole number .*, got '9{19}'", BED),
+    ("I\t-1\t2\t+", "start must be a whole number of up to 18 digits, got '-1'", BED),
+    ("I\t\t2\t+", "start must be a whole number .*, got ''", BED),
+    ("I\t²\t2\t+", "start must be a whole number .*, got '²'", BED),
+    (f"I\t1\t{'9' * 19}\t+", "end must be a whole number .*, got '9{19}'", BED),
     ("I\t10\t\t+", r"it must lie inside I \(10 bases\), got 10-11", NO_END),
-    ("I\tx\t\t+", "a coordinate must be a whole number .*, got 'x'", NO_END),
+    ("I\tx\t\t+", "start must be a whole number .*, got 'x'", NO_END),
     ("I\t1\t2\t.", "strand must be \\+ or -, got '.'; give that of the row", BED),
 ]
 
