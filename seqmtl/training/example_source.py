@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,7 +26,6 @@ from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
-from seqmtl.io.fasta import one_length
 from seqmtl.io.genome import load_genome
 from seqmtl.io.peaks import (
     Peaks,
@@ -34,7 +35,7 @@ from seqmtl.io.peaks import (
     read_peaks,
     windows_of_peaks,
 )
-from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
+from seqmtl.io.tables import one_length, read_windows, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
@@ -124,7 +125,7 @@ class ExampleFile:
             Whether every row must have a label, or get that of the file.
         base : int, optional
             First base of the site in the windows of a model, see
-            :func:`seqmtl.io.tables.read_windows_around`.
+            :func:`seqmtl.io.tables.read_windows_in_parts`.
         pad : bool
             Whether sequences of different lengths are padded with N at their end.
 
@@ -230,39 +231,23 @@ class ExampleFile:
         windows.labels[:] = self.sign
         return windows
 
-    def _reader(
-        self, base: int | None, pad: bool
-    ) -> tuple[Callable[..., Windows], dict[str, int | bool | None]]:
-        """Return the reader of a file, for training or for a model, and its arguments."""
-        if base is None:
-            return read_windows, {"site": self.site, "pad": pad}
-        return read_windows_around, {"base": base}
-
     def _of_table(
         self, n: int | None, base: int | None, pad: bool, **options: Any
     ) -> Iterator[Windows]:
         """Yield windows of a table, n at a time, or of FASTA: those of the split, or all.
 
-        With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
+        With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_in_parts`.
 
         Raises
         ------
         InputFormatError
             If the file is invalid, has other splits, or only one that is held out.
         """
-        read, more = self._reader(base, pad)
-
-        def parts(split: str | None) -> Iterator[Windows]:
-            if n is None:
-                yield read(self.path, split=split, **more, **options)
-            else:
-                yield from read_windows_in_parts(
-                    self.path, n, split=split, site=self.site, pad=pad, **options
-                )
-
+        options |= {"site": self.site, "pad": pad} if base is None else {"base": base}
+        read = partial(read_windows_in_parts, self.path, n or sys.maxsize, **options)
         n_parts = 0
         try:
-            for windows in parts(self.split_or_none):
+            for windows in read(split=self.split_or_none):
                 if not windows.split_names:
                     self._check_no_split("has no column split, or split= in its headers")
                 yield windows
@@ -270,7 +255,7 @@ class ExampleFile:
         except InputFormatError as error:
             if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
-            for windows in parts(None):
+            for windows in read(split=None):
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
                     raise
                 if not n_parts:
