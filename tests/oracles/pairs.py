@@ -25,6 +25,12 @@ def ends(starts, is_reverse, log_odds):
     return Sites(np.asarray(starts), np.asarray(is_reverse, bool), columns)
 
 
+def places_of(sites):
+    """Return the starts and strands of sites, in their order."""
+    strands = np.where(sites.is_reverse, "-", "+").tolist()
+    return [*zip(sites.starts.tolist(), strands, strict=True)]
+
+
 def start_log_odds(letters, at):
     """Return the sum of the log ratios of the letters around a start codon, up to N or an end."""
     ratios, total = dict(zip(PLACES, LOG_RATIOS, strict=True)), 0.0
