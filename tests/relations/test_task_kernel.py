@@ -256,11 +256,7 @@ def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
     assert_allclose(K.matrix, np.mean(list(K.matrices), axis=0))
     scaled, size = K.scaled(), np.sqrt(np.diag(K.matrix))
     assert_allclose(scaled.matrix, K.matrix / np.outer(size, size))
-
-
-@pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
-def test_overlapping_groups_have_a_kernel_each(rho, rho0):
-    """Widmer 2015, section 2.6.2 on eq. 13-15: K_m is the pseudo-inverse of G of one cluster."""
+    # overlapping groups, with weights; what is alike or has none of the tasks has no kernel
     groups = {"x": {"a": 1.0, "b": 2.0}, "y": {"b": 0.5, "c": 1.0, "d": 1.0}, "z": {"d": 3.0}}
     same = groups | {"again": groups["x"], "none": {"e": 1.0}}
     K = TaskKernel.hierarchical(same, ["d", "a", "b", "c"], rho, rho0)
