@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +25,19 @@ def exit_code(words: list[str]) -> int:
 def run(command: str, code: int = 0) -> None:
     """Run a command without its messages, and check its exit code."""
     assert exit_code([*shlex.split(command), "-q"]) == code, command
+
+
+def python(folder: Path | None, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, in a folder, with other variables."""
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def rows_of(path: Path) -> list[list[str]]:

@@ -4,8 +4,6 @@ import gzip
 import json
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
@@ -13,7 +11,7 @@ from seqmtl import _progress
 from seqmtl.loading import load
 from seqmtl.splicing.self_training import SelfTraining
 from tests.crashes import files_of
-from tests.invocation import write_vcf
+from tests.invocation import python, write_vcf
 from tests.oracles.annotation import read_fasta
 
 
@@ -274,8 +272,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def _without_matplotlib(command, code=0):
-    words = [sys.executable, "-c", _WITHOUT_MATPLOTLIB, *shlex.split(command)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = python(None, "-c", _WITHOUT_MATPLOTLIB, *shlex.split(command))
     assert done.returncode == code, done.stderr
     return done.stderr
 
