@@ -213,6 +213,14 @@ class Request:
         """Do it; return the result."""
         raise NotImplementedError
 
+    def show(self, result: Any) -> str:
+        """Return a text for people about the result, unless JSON goes to standard output."""
+        return ""
+
+    def has_converged(self, result: Any) -> bool:
+        """Return whether a training reached the tolerance."""
+        return True
+
     def __call__(self) -> object:
         """Do it with its threads; return the result."""
         with pipes_read_once(), self.threads_in_use():

@@ -1,4 +1,10 @@
-"""``seqmtl train``: train one multi-task model on labelled windows."""
+"""Train one model for all organisms on windows.
+
+examples:
+  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
+
+Tables have label, sequence, and maybe organism, split; FASTA organism=, label=, or --negatives.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._messages import counted
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function
 from seqmtl.exceptions import UsageError, errors_about
 from seqmtl.files.write import check_outputs
@@ -158,6 +163,10 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         self._tell_choices(model)
         remove()
         return model
+
+    def has_converged(self, model: MultiTaskModel) -> bool:
+        """Return whether it reached the tolerance."""
+        return bool(model.training["converged"])
 
     def _describe(self, model: MultiTaskModel, seconds: float) -> None:
         """Note in the model what it was trained on."""
@@ -376,15 +385,5 @@ def _space(
         return SearchSpace.of_cost(relation, costs)
     return SearchSpace.of_sharing(names, relation, costs)
 
-
-COMMAND = Command(
-    Train,
-    "train one model for all organisms on windows",
-    """\
-  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
-
-Tables have label, sequence, and maybe organism, split; FASTA organism=, label=, or --negatives.""",
-    has_converged=lambda model: bool(model.training["converged"]),
-)
 
 train = python_function(Train)
