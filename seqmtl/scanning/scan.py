@@ -17,14 +17,10 @@ from seqmtl.io.genome import ContigPiece, read_contigs
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.predictor import Predictor
-from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
+from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
 from seqmtl.scanning.writers.formats import Format, format_of, make_writers
 
 _log = logging.getLogger(__name__)
-
-
-#: Called with every block and its sites by signal, in the order of the genome.
-OnBlock = Callable[[Block, SitesBySignal], None]
 
 
 def scan_genome(
@@ -36,7 +32,6 @@ def scan_genome(
     filters: SiteFilters,
     introns: float | None = None,
     lengths: Mapping[str, int] | None = None,
-    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome for the sites of an organism, and write them.
 
@@ -56,8 +51,6 @@ def scan_genome(
         Minimum probability of introns, if they are written.
     lengths : mapping of str to int, optional
         Lengths of all contigs.
-    on_block : callable, optional
-        See :func:`write_scan`.
     """
     finder = predictor.finder(file_format, filters=filters, introns=introns)
     value = "probability" if predictor.is_calibrated else "score"
@@ -74,7 +67,6 @@ def scan_genome(
             file_format=file_format.name,
             track=TrackOptions(value, lengths),
             progress=progress,
-            on_block=on_block,
         )
     finally:
         progress.close()
@@ -88,7 +80,6 @@ def write_scan(
     file_format: str | None = None,
     track: TrackOptions | None = None,
     progress: Callable[[int], None] | None = None,
-    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -118,8 +109,6 @@ def write_scan(
         Options of the files.
     progress : callable, optional
         Called with the number of bases scanned.
-    on_block : callable, optional
-        Called with every block and its sites by signal, in the order of the genome.
 
     Returns
     -------
@@ -145,13 +134,11 @@ def write_scan(
             stack.callback(writer.close)
         n_scanned = 0
         blocks = cut_blocks(prefetch(contigs), finder, summary)
-        for block, sites, counts, texts in in_order(work, blocks):
+        for n_bases, counts, texts in in_order(work, blocks):
             for writer, text in zip(writers, texts, strict=True):
                 writer.write(text, files[writer.path])
-            if on_block is not None:
-                on_block(block, sites)
             summary.add(counts)
-            n_scanned += block.n_bases
+            n_scanned += n_bases
             if progress is not None:
                 progress(n_scanned)
         run_all(partial(_finish, writers=writers, files=files), list(files))
@@ -167,11 +154,11 @@ def write_scan(
 
 def _scan_block(
     block: Block, finder: Finder, writers: Sequence[SiteWriter]
-) -> tuple[Block, SitesBySignal, ScanSummary, list[Any]]:
+) -> tuple[int, ScanSummary, list[Any]]:
     """Score and format one block for every writer; runs in a worker thread."""
     counts = ScanSummary()
     sites = finder.find(*block, counts)
-    return block, sites, counts, [writer.format(block, sites) for writer in writers]
+    return block.n_bases, counts, [writer.format(block, sites) for writer in writers]
 
 
 def _finish(path: str, writers: Sequence[SiteWriter], files: Mapping[str, IO[bytes]]) -> None:
