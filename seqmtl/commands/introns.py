@@ -27,6 +27,7 @@ written. BED12 in which all rows have two blocks is one of splice junctions (reg
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
+_BATCH = 1 << 16  # lines that are compressed at a time
 _TABLE, _TRANSCRIPTS = "introns.tsv", "transcripts.tsv"
 _COLUMNS = (
     *("contig", "first", "last", "strand", "letters", "length"),
@@ -194,19 +196,8 @@ class Introns(_options.Relatives, _options.Threads):
                 are_hints=kind == "hints",
             )
         with open_packed(path) as stream:
-            for batch in _batches(lines):
+            while batch := b"".join(itertools.islice(lines, _BATCH)):
                 stream.write(packer(path)(batch))
-
-
-def _batches(lines: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
-    """Yield lines in batches."""
-    batch: list[bytes] = []
-    for line in lines:
-        batch.append(line)
-        if len(batch) == size:
-            yield b"".join(batch)
-            batch = []
-    yield b"".join(batch)
 
 
 def _judge(
