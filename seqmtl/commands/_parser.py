@@ -7,12 +7,13 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import takewhile
 from typing import NoReturn
 
 from seqmtl.commands._console import show
 from seqmtl.commands._help import Messages, help_of
-from seqmtl.commands._request import Option, Request, name_of, options_of
+from seqmtl.commands._request import Document, Option, Request, name_of, options_of
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, UsageError
 
 _ALIKE = 0.6  # least similarity of two spellings
@@ -57,21 +58,29 @@ class Parser(argparse.ArgumentParser):
                 each.name, metavar=each.metavar, nargs=nargs, default=argparse.SUPPRESS
             )
             return
-        action: str | type[argparse.Action] = "store"
+        action = "store"
         if each.is_flag:
             action = "store_true"
-        elif each.long_help is not None:
-            action = _TextOrHelp
         elif each.is_repeated:
             action = "extend" if each.takes_several else "append"
+        more: Document = {"nargs": "+"} if each.takes_several else {}
+        if each.long_help is not None:
+            more["type"] = partial(self._text, each.long_help)
         self.add_argument(
             *each.names,
             dest=each.name,
             action=action,
-            **({"nargs": "+"} if each.takes_several else {}),
+            **more,
             required=each.is_required,
             default=argparse.SUPPRESS,
         )
+
+    def _text(self, long_help: str, text: str) -> str:
+        """Return the value of an option, or show what its values may be if that is ``help``."""
+        if text == "help":
+            show(f"{long_help}\n")
+            self.exit()
+        return text
 
     def print_help(self, file: object = None) -> None:
         """Show the help of the command."""
@@ -106,25 +115,6 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"{name}: {error.message}") from error
         names = [each.name for each in options_of(Messages)]
         return values, Messages(**{name: values.pop(name, False) for name in names})
-
-
-class _TextOrHelp(argparse.Action):
-    """Store the value of an option, or show what its values may be if that is ``help``."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        if values != "help":
-            setattr(namespace, self.dest, values)
-            return
-        assert isinstance(parser, Parser)
-        (text,) = (each.long_help for each in parser.options if each.name == self.dest)
-        show(f"{text}\n")
-        parser.exit()
 
 
 def check_flags(arguments: Iterable[str], flags: Iterable[str]) -> None:

@@ -40,7 +40,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapt(_options.TrainingRun, _options.SitesInput):
+class Adapt(_options.Threads, _options.SitesInput):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
@@ -78,6 +78,8 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
     )
     introns: str | None = _options.known_introns()
     consensus: str | None = _options.donors()
+    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
+    json: str | None = _options.summary_file("write the training summary as JSON")
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
