@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from seqmtl._progress import RecordProgress
+from seqmtl._progress import Progress, short
 from seqmtl._threads import in_order
 from seqmtl.files.bgzip import open_packed, packer
 from seqmtl.files.streams import Output, PathLike, readable
@@ -209,7 +209,7 @@ def annotate_vcf(
     columns = annotator.texts_of_table[0].columns
     work = partial(annotator.annotate, output=output, table=table)
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
-    progress = RecordProgress()
+    progress = Progress()
     with ExitStack() as stack:
         stack.callback(progress.close)
         stream = stack.enter_context(open_packed(output))
@@ -223,8 +223,12 @@ def annotate_vcf(
             if rows is not None:
                 rows.write(lines_of_table)
             summary.add(counts)
-            progress(summary.n_records)
+            progress.update(partial(_speed, summary.n_records), n_records=summary.n_records)
     return summary
+
+
+def _speed(n_records: int, seconds: float) -> str:
+    return f"{n_records:,} records, {short(n_records / seconds)}/s"
 
 
 def _watch_order(
