@@ -46,14 +46,16 @@ region if it starts there.
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seqmtl._checks import check_choice
-from seqmtl._progress import short
+from seqmtl._progress import ScanProgress, short
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Document, option, python_function, required
@@ -251,18 +253,27 @@ class Scan(_options.Relatives, _options.Threads):
         lengths: dict[str, int] | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
-        from seqmtl.scanning.scan import scan_genome
+        from seqmtl.io.genome import read_contigs
+        from seqmtl.scanning import TrackOptions, write_scan
 
         started, organism = time.perf_counter(), predictor.organism
-        summary = scan_genome(
-            predictor,
-            self.genome,
-            output,
-            file_format,
-            filters=filters,
-            introns=self.min_probability if file_format.has_introns else None,
-            lengths=lengths,
-        )
+        introns = self.min_probability if file_format.has_introns else None
+        finder = predictor.finder(file_format, filters=filters, introns=introns)
+        value = "probability" if predictor.is_calibrated else "score"
+        has_scores_alone = file_format.is_track and value == "score"
+        if not has_scores_alone or filters.min_probability is not None:
+            predictor.warn_if_uncalibrated()
+        n_bytes = os.path.getsize(self.genome) if os.path.isfile(self.genome) else None
+        with closing(ScanProgress(n_bytes)) as progress:
+            contigs = read_contigs(self.genome, only=filters.scanned, on_read=progress.read)
+            summary = write_scan(
+                output,
+                progress.contigs(contigs),
+                finder,
+                file_format=file_format.name,
+                track=TrackOptions(value, lengths),
+                progress=progress,
+            )
         seconds = time.perf_counter() - started
         entry = {
             "organism": organism,
