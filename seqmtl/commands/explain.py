@@ -83,27 +83,21 @@ class Explain(_options.SitesInput, _options.Threads):
         dict
             Its summary.json.
         """
+        from seqmtl.files.write import atomic_folder, write_json
+        from seqmtl.loading import load_window_model
+
         started = time.perf_counter()
         _kinds.require_matplotlib("seqmtl explain")
-        summary = _write_folder(self)
+        _check_folder(self)
+        about = {"kind": _KIND, "seqmtl_version": __version__, "model": self.model}
+        with atomic_folder(self.output, last=_SUMMARY) as folder:
+            model = load_window_model(self.model)
+            with errors_about(self.source_of(None).name or None):
+                facts = _explain_organisms(model, self, folder)
+            summary = {"schema_version": 2, **about, **facts}
+            write_json(folder / _SUMMARY, summary)
         seconds = time.perf_counter() - started
         logger.info("%s: %d files, %.1f s", self.output, len(summary["files"]), seconds)
-        return summary
-
-
-def _write_folder(request: Explain) -> Document:
-    """Write the folder; return its summary."""
-    from seqmtl.files.write import atomic_folder, write_json
-    from seqmtl.loading import load_window_model
-
-    _check_folder(request)
-    with atomic_folder(request.output, last=_SUMMARY) as folder:
-        model = load_window_model(request.model)
-        with errors_about(request.source_of(None).name or None):
-            facts = _explain_organisms(model, request, folder)
-        about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
-        summary = {"schema_version": 2, **about, **facts}
-        write_json(folder / _SUMMARY, summary)
         return summary
 
 
