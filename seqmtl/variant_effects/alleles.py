@@ -72,15 +72,16 @@ class Alleles(NamedTuple):
             0-based first base of REF, and both alleles. Case is ignored; N and other ambiguity
             codes of REF match every base.
         """
+        contigs: dict[str, tuple[int, NDArray[np.uint8]]] = {}
         positions, alts, faults = [], [], []
         for contig, start, ref, alt in variants:
-            fault = "unknown_contig"
-            if contig in genome:
-                letters = genome.contig(contig)
-                fault = _fault(letters, start, ref, alt)
-            faults.append(fault)
-            if not fault:
+            if contig not in contigs and contig in genome:
                 begin = int(genome.starts[genome.index(contig)])
+                contigs[contig] = begin, genome.contig(contig)
+            begin, letters = contigs.get(contig, (0, None))
+            fault = "unknown_contig" if letters is None else _fault(letters, start, ref, alt)
+            faults.append(fault)
+            if letters is not None and not fault:
                 first = begin + start
                 is_masked = bool(genome.codes[first : first + 1] == OTHER)
                 first, ref, alt = _without_n(first, ref, alt, is_masked)
