@@ -1,4 +1,27 @@
-"""``seqmtl annotate``: the introns of a genome without annotation."""
+"""Find the introns of a genome without annotation or RNA-seq.
+
+examples:
+  seqmtl annotate mosquito.fa.gz --like Diptera -o mosquito
+  seqmtl annotate briggsae.fa --like c_elegans --organism c_briggsae -o briggsae
+  seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
+
+Only the genome and the name of a relative are needed. Name the nearest that you know: which
+organisms of the model count is settled on the genome. The model predicts introns, is adapted to its
+own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
+
+  report.html            numbers, precision, recall and lengths of introns, logos, warnings
+  sites.introns.gff3     introns of probability 0.1 or more
+  sites.donor.bed.gz     donors and acceptors of probability 0.1 or more, each in a file
+  sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
+  model.seqmtl           the adapted model, for seqmtl scan, variants and explain
+  summary.json           the rounds, and the numbers of introns and sites
+
+The messages and the report have the precision and recall that the probabilities imply; seqmtl info
+starter:splice lists the precision that was measured in held-out organisms. If introns are known
+from reads, proteins or a few genes, give them with --introns. The name of the file is only a label:
+an organism of the model, whose genome it has seen, is scored without adapting if --organism says
+that the genome is its own.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +32,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.streams import check_regular
@@ -17,7 +39,6 @@ from seqmtl.files.write import check_outputs, output_folder, write_json
 
 if TYPE_CHECKING:
     from seqmtl.commands.scan import Scan
-    from seqmtl.reporting.introns import Calls
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -63,7 +84,6 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.reporting.introns import Calls
         from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -82,10 +102,10 @@ class Annotate(_options.Threads):
         with output_folder(self.output):
             check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
             self._remove(outputs)
-            model, calls = self._adapt(base, name, like), Calls()
+            model = self._adapt(base, name, like)
             del base  # it is large
-            scan = self._scan(name).scan(model, calls.add, lengths)[0]
-            return self._summarise(name, model, scan, calls)
+            scan = self._scan(name).scan(model, lengths)[0]
+            return self._summarise(name, model, scan)
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.
@@ -175,7 +195,7 @@ class Annotate(_options.Threads):
             format="all",
         )
 
-    def _summarise(self, name: str, model: PairedModel, scan: Document, calls: Calls) -> Document:
+    def _summarise(self, name: str, model: PairedModel, scan: Document) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting import FolderContents, write_page
         from seqmtl.reporting.introns import (
@@ -183,9 +203,11 @@ class Annotate(_options.Threads):
             by_intron,
             intron_rows,
             likely_lengths,
+            read_calls,
         )
 
-        predicted = by_intron(calls.of("introns"))
+        path = self._path(f"{_SITES}.introns.gff3")
+        predicted = by_intron(read_calls(path))
         rows = intron_rows(predicted)
         summary = {
             "schema_version": 1,
@@ -201,40 +223,11 @@ class Annotate(_options.Threads):
         }
         write_json(self._path(_SUMMARY), summary)
         contents = FolderContents(self.output, paired={"model": model}, scans={_SUMMARY: summary})
-        path, lengths = self._path(f"{_SITES}.introns.gff3"), likely_lengths(predicted)
-        introns = PredictedIntrons(name, rows, path=path, lengths=lengths)
-        contents.introns[_SUMMARY], contents.calls[_SUMMARY] = introns, calls.of
+        lengths = likely_lengths(predicted)
+        contents.introns[_SUMMARY] = PredictedIntrons(name, rows, path=path, lengths=lengths)
         title = f"Introns of {name}"
         write_page(contents, self._path(_PAGE), title=title, command=self.command)
         return summary
 
-
-_TEXT = """\
-  seqmtl annotate mosquito.fa.gz --like Diptera -o mosquito
-  seqmtl annotate briggsae.fa --like c_elegans --organism c_briggsae -o briggsae
-  seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
-
-Only the genome and the name of a relative are needed. Name the nearest that you know: which
-organisms of the model count is settled on the genome. The model predicts introns, is adapted to its
-own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
-
-  report.html            numbers, precision, recall and lengths of introns, logos, warnings
-  sites.introns.gff3     introns of probability 0.1 or more
-  sites.donor.bed.gz     donors and acceptors of probability 0.1 or more, each in a file
-  sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
-  model.seqmtl           the adapted model, for seqmtl scan, variants and explain
-  summary.json           the rounds, and the numbers of introns and sites
-
-The messages and the report have the precision and recall that the probabilities imply; seqmtl info
-starter:splice lists the precision that was measured in held-out organisms. If introns are known
-from reads, proteins or a few genes, give them with --introns. The name of the file is only a label:
-an organism of the model, whose genome it has seen, is scored without adapting if --organism says
-that the genome is its own."""
-
-COMMAND = Command(
-    Annotate,
-    "find the introns of a genome without annotation or RNA-seq",
-    _TEXT,
-)
 
 annotate = python_function(Annotate)

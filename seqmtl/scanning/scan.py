@@ -3,81 +3,21 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import IO, Any
 
-from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, prefetch, run_all
 from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
-from seqmtl.io.genome import ContigPiece, read_contigs
+from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
-from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.predictor import Predictor
-from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
-from seqmtl.scanning.writers.formats import Format, format_of, make_writers
+from seqmtl.scanning.filters import ScanSummary
+from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
+from seqmtl.scanning.writers.formats import format_of, make_writers
 
 _log = logging.getLogger(__name__)
-
-
-#: Called with every block and its sites by signal, in the order of the genome.
-OnBlock = Callable[[Block, SitesBySignal], None]
-
-
-def scan_genome(
-    predictor: Predictor,
-    genome: str,
-    output: str,
-    file_format: Format,
-    *,
-    filters: SiteFilters,
-    introns: float | None = None,
-    lengths: Mapping[str, int] | None = None,
-    on_block: OnBlock | None = None,
-) -> ScanSummary:
-    """Scan a genome for the sites of an organism, and write them.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        That of the organism.
-    genome : str
-        FASTA file, or ``-``.
-    output : str
-        See :func:`write_scan`.
-    file_format : Format
-        The format.
-    filters : SiteFilters
-        Which sites to report.
-    introns : float, optional
-        Minimum probability of introns, if they are written.
-    lengths : mapping of str to int, optional
-        Lengths of all contigs.
-    on_block : callable, optional
-        See :func:`write_scan`.
-    """
-    finder = predictor.finder(file_format, filters=filters, introns=introns)
-    value = "probability" if predictor.is_calibrated else "score"
-    has_scores_alone = file_format.is_track and value == "score"
-    if not has_scores_alone or filters.min_probability is not None:
-        predictor.warn_if_uncalibrated()
-    progress = ScanProgress(os.path.getsize(genome) if os.path.isfile(genome) else None)
-    contigs = read_contigs(genome, only=filters.scanned, on_read=progress.read)
-    try:
-        return write_scan(
-            output,
-            progress.contigs(contigs),
-            finder,
-            file_format=file_format.name,
-            track=TrackOptions(value, lengths),
-            progress=progress,
-            on_block=on_block,
-        )
-    finally:
-        progress.close()
 
 
 def write_scan(
@@ -88,7 +28,6 @@ def write_scan(
     file_format: str | None = None,
     track: TrackOptions | None = None,
     progress: Callable[[int], None] | None = None,
-    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -118,8 +57,6 @@ def write_scan(
         Options of the files.
     progress : callable, optional
         Called with the number of bases scanned.
-    on_block : callable, optional
-        Called with every block and its sites by signal, in the order of the genome.
 
     Returns
     -------
@@ -145,13 +82,11 @@ def write_scan(
             stack.callback(writer.close)
         n_scanned = 0
         blocks = cut_blocks(prefetch(contigs), finder, summary)
-        for block, sites, counts, texts in in_order(work, blocks):
+        for n_bases, counts, texts in in_order(work, blocks):
             for writer, text in zip(writers, texts, strict=True):
                 writer.write(text, files[writer.path])
-            if on_block is not None:
-                on_block(block, sites)
             summary.add(counts)
-            n_scanned += block.n_bases
+            n_scanned += n_bases
             if progress is not None:
                 progress(n_scanned)
         run_all(partial(_finish, writers=writers, files=files), list(files))
@@ -167,11 +102,11 @@ def write_scan(
 
 def _scan_block(
     block: Block, finder: Finder, writers: Sequence[SiteWriter]
-) -> tuple[Block, SitesBySignal, ScanSummary, list[Any]]:
+) -> tuple[int, ScanSummary, list[Any]]:
     """Score and format one block for every writer; runs in a worker thread."""
     counts = ScanSummary()
     sites = finder.find(*block, counts)
-    return block, sites, counts, [writer.format(block, sites) for writer in writers]
+    return block.n_bases, counts, [writer.format(block, sites) for writer in writers]
 
 
 def _finish(path: str, writers: Sequence[SiteWriter], files: Mapping[str, IO[bytes]]) -> None:

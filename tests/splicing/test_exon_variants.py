@@ -15,7 +15,7 @@ from seqmtl.io.transcripts import Transcript
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.new_organism import with_relatives
 from seqmtl.variant_effects import ExonScorer
-from seqmtl.variant_effects.alleles import AlleleList
+from seqmtl.variant_effects.alleles import Alleles
 from tests.invocation import write_vcf
 from tests.variant_effects.test_window_effects import zone_of
 
@@ -44,11 +44,11 @@ def _score(parts, transcripts, variants, folder):
     """Score variants, (start, ref, alt), on the chromosome; return the scorer and the effects."""
     (folder / "x.fa").write_text(f">first\nACGT\n>{CHR}\n{parts[1]}\n>last\nACGTAGGT\n")
     genome = load_genome(folder / "x.fa", padding=1)
-    variants = [(CHR, *variant) for variant in variants]
-    alleles, reasons = AlleleList.of(genome, variants)
+    variants = [(CHR, start, ref.encode(), alt.encode()) for start, ref, alt in variants]
+    alleles, reasons = Alleles.of(genome, variants)
     assert not any(reasons)
     scorer = ExonScorer(PairedFinder(parts[0], "a"), genome, transcripts)
-    return scorer, scorer.score(alleles.alleles())
+    return scorer, scorer.score(alleles)
 
 
 def log_odds(model, organism, signal, letters, boundary):

@@ -11,8 +11,8 @@ from seqmtl.io.genome import load_genome
 from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
-from seqmtl.variant_effects.alleles import AlleleList
-from seqmtl.variant_effects.exon_effects import compare_exons
+from seqmtl.variant_effects.alleles import Alleles
+from seqmtl.variant_effects.exon_effects import compare_exons, delta
 from tests.invocation import run, sites_in, write_vcf
 from tests.oracles.pairs import exons_of, open_contigs, whole_contig
 
@@ -95,9 +95,11 @@ def _largest(before, after, variant, n, reach):
 def _alleles(case, contig, variants):
     """The genome, and the zones and the alleles of the variants."""
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    alleles, reasons = AlleleList.of(genome, [(contig[0], *variant) for variant in variants])
-    assert not any(reasons)
-    return genome, alleles.alleles().zones(genome.codes), alleles.alleles()
+    alleles, faults = Alleles.of(
+        genome, [(contig[0], start, ref.encode(), alt.encode()) for start, ref, alt in variants]
+    )
+    assert not any(faults)
+    return genome, alleles.zones(genome.codes), alleles
 
 
 def _score(case, contig, variants, **options):
@@ -186,19 +188,19 @@ def test_exons_correspond_around_an_indel():
     before = {(0, 10, 0): np.log(0.9), (20, 30, 1): np.log(0.8)}
     after = {(0, 13, 0): np.log(0.5), (23, 33, 1): np.log(0.8)}
     found = compare_exons(before, after, 10, 0, 3)
-    assert [(own.exon, own.delta) for own in found] == [
+    assert [(own[0], delta(own)) for own in found] == [
         ((0, 10, 0), pytest.approx(-0.4)),
         ((20, 30, 1), 0.0),
     ]
     found = compare_exons(before, after | {(0, 10, 0): np.log(0.3)}, 10, 0, 3)
-    assert [own.delta for own in found] == pytest.approx([0.3, -0.4, 0.0])
-    assert found[0].exon == (0, 9, 0)  # its end is on an inserted base
+    assert [delta(own) for own in found] == pytest.approx([0.3, -0.4, 0.0])
+    assert found[0][0] == (0, 9, 0)  # its end is on an inserted base
     found = compare_exons(before, {(0, 10, 0): np.log(0.85)}, 10, 2, 5)
-    assert [own.delta for own in found] == pytest.approx([-0.05, -0.8])  # inserted behind it
+    assert [delta(own) for own in found] == pytest.approx([-0.05, -0.8])  # inserted behind it
     deleted = compare_exons(after, before, 10, 3, 0)
-    assert sorted(own.delta for own in deleted) == pytest.approx([0.0, 0.4])
+    assert sorted(delta(own) for own in deleted) == pytest.approx([0.0, 0.4])
     in_repeat = compare_exons({(0, 11, 0): 0.0}, {(0, 11, 0): 0.0}, 10, 4, 2)
-    assert [own.delta for own in in_repeat] == [0.0]  # the deleted bases are behind it
+    assert [delta(own) for own in in_repeat] == [0.0]  # the deleted bases are behind it
 
 
 def test_many_alleles_at_once_are_those_one_by_one(case, contig, variants):
@@ -339,10 +341,11 @@ def test_a_contig_of_one_exon_has_the_effects_of_its_sites_alone(case, contig, t
     shorter = "1 of 1 contigs, such as one, are shorter than two introns (230 bases): their sites "
     assert f"{shorter}are scored alone, without partners; --annotation has the effects" in shown
     genome = load_genome(tmp_path / "x.fa", padding=1)
-    alleles, _ = AlleleList.of(genome, [("one", *variant) for variant in variants])
-    paired = PairedEffectScorer(load(case / "splice"), "a").by_signal(genome, alleles.alleles())
+    encoded = [("one", start, ref.encode(), alt.encode()) for start, ref, alt in variants]
+    alleles, _ = Alleles.of(genome, encoded)
+    paired = PairedEffectScorer(load(case / "splice"), "a").by_signal(genome, alleles)
     for model, own in zip(("donor", "acceptor"), paired, strict=False):
-        alone = EffectScorer(load(case / model), "a").by_signal(genome, alleles.alleles())[0]
+        alone = EffectScorer(load(case / model), "a").by_signal(genome, alleles)[0]
         assert_allclose(own.changes, alone.changes, atol=1.1e-6)
         is_clear = alone.changes > 1e-4
         assert is_clear.sum() > 20
