@@ -39,6 +39,7 @@ from seqmtl.files.write import check_outputs, output_folder, write_json
 
 if TYPE_CHECKING:
     from seqmtl.commands.scan import Scan
+    from seqmtl.reporting.introns import Calls
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -84,6 +85,7 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
+        from seqmtl.reporting.introns import Calls
         from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -102,10 +104,10 @@ class Annotate(_options.Threads):
         with output_folder(self.output):
             check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
             self._remove(outputs)
-            model = self._adapt(base, name, like)
+            model, calls = self._adapt(base, name, like), Calls()
             del base  # it is large
-            scan = self._scan(name).scan(model, lengths)[0]
-            return self._summarise(name, model, scan)
+            scan = self._scan(name).scan(model, calls.add, lengths)[0]
+            return self._summarise(name, model, scan, calls)
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.
@@ -195,7 +197,7 @@ class Annotate(_options.Threads):
             format="all",
         )
 
-    def _summarise(self, name: str, model: PairedModel, scan: Document) -> Document:
+    def _summarise(self, name: str, model: PairedModel, scan: Document, calls: Calls) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting import FolderContents, write_page
         from seqmtl.reporting.introns import (
@@ -203,11 +205,9 @@ class Annotate(_options.Threads):
             by_intron,
             intron_rows,
             likely_lengths,
-            read_calls,
         )
 
-        path = self._path(f"{_SITES}.introns.gff3")
-        predicted = by_intron(read_calls(path))
+        predicted = by_intron(calls.of("introns"))
         rows = intron_rows(predicted)
         summary = {
             "schema_version": 1,
@@ -223,8 +223,9 @@ class Annotate(_options.Threads):
         }
         write_json(self._path(_SUMMARY), summary)
         contents = FolderContents(self.output, paired={"model": model}, scans={_SUMMARY: summary})
-        lengths = likely_lengths(predicted)
-        contents.introns[_SUMMARY] = PredictedIntrons(name, rows, path=path, lengths=lengths)
+        path, lengths = self._path(f"{_SITES}.introns.gff3"), likely_lengths(predicted)
+        introns = PredictedIntrons(name, rows, path=path, lengths=lengths)
+        contents.introns[_SUMMARY], contents.calls[_SUMMARY] = introns, calls.of
         title = f"Introns of {name}"
         write_page(contents, self._path(_PAGE), title=title, command=self.command)
         return summary

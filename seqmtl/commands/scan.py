@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.scanning.scan import OnBlock
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -144,9 +145,13 @@ class Scan(_options.Relatives, _options.Threads):
     def scan(
         self,
         model: MultiTaskModel | PairedModel,
+        on_block: OnBlock | None = None,
         lengths: dict[str, int] | None = None,
     ) -> list[Document]:
-        """Scan with a model that is loaded already, and lengths of contigs that are known."""
+        """Scan with a model that is loaded already, and lengths of contigs that are known.
+
+        See :meth:`run`, and `write_scan` for `on_block`.
+        """
         from seqmtl.files.write import check_outputs
         from seqmtl.scanning.writers.formats import format_of, output_paths
 
@@ -154,7 +159,7 @@ class Scan(_options.Relatives, _options.Threads):
             raise UsageError("sites and summary cannot both go to standard output; name a file")
         file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
-            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, lengths)
+            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, on_block, lengths)
         files = {}
         outputs = self._outputs(model)
         for predictor, output in outputs.items():
@@ -175,7 +180,7 @@ class Scan(_options.Relatives, _options.Threads):
         lengths = lengths or self._lengths(file_format)
         filters = self._filters(file_format, lengths or {})
         scans = [
-            self._scan(predictor, output, file_format, files[predictor], filters, lengths)
+            self._scan(predictor, output, file_format, files[predictor], filters, lengths, on_block)
             for predictor, output in outputs.items()
         ]
         if self.json:
@@ -251,6 +256,7 @@ class Scan(_options.Relatives, _options.Threads):
         files: list[str],
         filters: SiteFilters,
         lengths: dict[str, int] | None,
+        on_block: OnBlock | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         from seqmtl.io.genome import read_contigs
@@ -273,6 +279,7 @@ class Scan(_options.Relatives, _options.Threads):
                 file_format=file_format.name,
                 track=TrackOptions(value, lengths),
                 progress=progress,
+                on_block=on_block,
             )
         seconds = time.perf_counter() - started
         entry = {

@@ -14,6 +14,7 @@ from seqmtl.io.dataset import SUMMARY
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.relations import Tree
+from seqmtl.reporting.genome_view import CallsOf
 from seqmtl.reporting.introns import PredictedIntrons
 from seqmtl.splicing.model import PairedModel
 
@@ -142,6 +143,9 @@ class FolderContents:
         Summaries of ``seqmtl scan --json`` by file.
     introns : dict of str to PredictedIntrons
         Introns of ``seqmtl annotate`` by file of their summary.
+    calls : dict of str to callable
+        Calls of scans that are in memory, by file of the summary, see
+        :func:`seqmtl.reporting.genome_view.find_region`. Those of others are read.
     skipped : list of str
         What is not on the page, and why.
     annotations : dict of str to str
@@ -157,6 +161,7 @@ class FolderContents:
     pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
     introns: dict[str, PredictedIntrons] = field(default_factory=dict)
+    calls: dict[str, CallsOf] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
     _genes: dict[str, Annotation] = field(default_factory=dict)

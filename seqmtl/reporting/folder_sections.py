@@ -25,12 +25,13 @@ from seqmtl.io.dataset import annotation_path
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.figures import draw_lengths, draw_rounds
 from seqmtl.reporting.genome_view import (
+    CallsOf,
     Region,
     draw_region,
     find_region,
     held_out_regions,
 )
-from seqmtl.reporting.introns import INTRONS, PredictedIntrons
+from seqmtl.reporting.introns import INTRONS, PredictedIntrons, calls_in
 from seqmtl.reporting.signal_sections import Values, results, table
 from seqmtl.splicing.model import estimated_accuracy, expectation
 from seqmtl.splicing.new_organism import relatives_text
@@ -206,7 +207,8 @@ def regions(contents: FolderContents) -> Values:
             files = _files_of(scan, directory)
             if len(drawn) == _MAX_REGIONS or not any(path.endswith(INTRONS) for path in files):
                 continue
-            region = _region(contents, scan["organism"], files)
+            calls_of = contents.calls.get(name, partial(calls_in, files))
+            region = _region(contents, scan["organism"], calls_of)
             image = embedded(partial(draw_region, region)) if region else ""
             if region and image:
                 span = f"{region.contig}:{region.start + 1:,}-{region.end:,}"
@@ -229,7 +231,7 @@ def _files_of(scan: Mapping[str, Any], directory: str) -> list[str]:
     return [path for path in paths if os.path.isfile(path)]
 
 
-def _region(contents: FolderContents, organism: str, files: list[str]) -> Region | None:
+def _region(contents: FolderContents, organism: str, calls_of: CallsOf) -> Region | None:
     """Return the region of an organism to show, if any."""
     held_out, annotation = [], contents.annotations.get(organism)
     try:
@@ -238,7 +240,7 @@ def _region(contents: FolderContents, organism: str, files: list[str]) -> Region
                 held_out = held_out_regions(signal.folder, organism)
                 annotation = annotation or annotation_path(signal.folder, organism, signal.dataset)
         transcripts = contents.genes(annotation).transcripts if annotation else ()
-        return find_region(files, held_out, transcripts)
+        return find_region(calls_of, held_out, transcripts)
     except (OSError, ValueError, IndexError, SeqmtlError) as error:
         contents.skipped.append(f"a region of the genome of {organism}: {error}")
         return None

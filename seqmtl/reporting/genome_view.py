@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from seqmtl._style import FAINT, GREY, INK, PALETTE, figure_style, new_figure, p
 from seqmtl.io.dataset import REGIONS
 from seqmtl.io.transcripts import Transcript
 from seqmtl.io.tsv import read_rows
-from seqmtl.reporting.introns import Call, calls_in
+from seqmtl.reporting.introns import Call
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ _LANES = 3  # of transcripts
 _WIDTH, _LANE = 10.0, 0.35  # inches; heights of a lane and of a probability of 1 are relative
 _BROKEN = (0, (3, 2))
 Span = tuple[str, int, int]
+CallsOf = Callable[[str], Iterable[tuple[str, Call]]]
 
 
 @dataclass
@@ -74,20 +75,20 @@ class Region:
 
 
 def find_region(
-    files: Sequence[str], test_regions: Sequence[Span] = (), transcripts: Sequence[Transcript] = ()
+    calls_of: CallsOf, test_regions: Sequence[Span] = (), transcripts: Sequence[Transcript] = ()
 ) -> Region | None:
     """Return the region with the most called introns; None without introns.
 
     Parameters
     ----------
-    files : sequence of str
-        Those of a scan, see :func:`seqmtl.reporting.introns.calls_in`.
+    calls_of : callable
+        Yields the calls of a kind, see :class:`seqmtl.reporting.introns.Calls`.
     test_regions : sequence of (contig, start, end)
         The region is in one of these, if introns are.
     transcripts : sequence of Transcript
         Annotated genes.
     """
-    calls = [*calls_in(files, "introns")]
+    calls = [*calls_of("introns")]
     held_out = [each for each in calls if any(_is_inside(*each, span) for span in test_regions)]
     of_tests = _fullest(held_out)
     region = of_tests or _fullest(calls)
@@ -96,7 +97,7 @@ def find_region(
     region.is_held_out = of_tests is not None
     region.introns = [call for contig, call in calls if _is_near(call, contig, region)]
     for name, sites in (("donor", region.donors), ("acceptor", region.acceptors)):
-        sites += [call for contig, call in calls_in(files, name) if _is_near(call, contig, region)]
+        sites += [call for contig, call in calls_of(name) if _is_near(call, contig, region)]
     region.transcripts = [
         transcript for transcript in transcripts if _is_near(transcript, transcript.contig, region)
     ]

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
+from numpy.typing import NDArray
 
+from seqmtl.calibration.curve import to_probability
 from seqmtl.evaluation.expected import expected_sites
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
@@ -16,6 +18,10 @@ from seqmtl.io.genome import load_genome
 from seqmtl.io.transcripts import Annotation
 from seqmtl.io.tsv import read_rows
 from seqmtl.linear_model.site import Site
+from seqmtl.scanning.blocks import Block
+from seqmtl.scanning.writers.base import SitesBySignal
+from seqmtl.scanning.writers.lines import DECIMALS
+from seqmtl.splicing.layer import ENDS
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
@@ -112,11 +118,40 @@ def read_calls(path: PathLike) -> Iterator[tuple[str, Call]]:
 
 
 def calls_in(files: Sequence[str], kind: str) -> Iterator[tuple[str, Call]]:
-    """Yield contig and call of introns, donors or acceptors in the files of a scan."""
+    """Yield the calls of a kind in the files of a scan of format all; see :class:`Calls`."""
     ending = INTRONS if kind == "introns" else f".{kind}.bed.gz"
     for path in files:
         if path.endswith(ending):
             yield from read_calls(path)
+
+
+class Calls:
+    """Introns and their ends that a scan finds, as its files have them, in memory."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[tuple[tuple[str, ...], list[NDArray[Any]]]]] = {}
+
+    def add(self, block: Block, sites_by_signal: SitesBySignal) -> None:
+        """Add what was found in a block of the genome."""
+        for kind in ("introns", *ENDS):
+            sites = sites_by_signal[kind]
+            if kind == "introns":
+                p = np.rint(sites["probability"] * 10**DECIMALS) / 10**DECIMALS
+            else:
+                p = to_probability(sites["scores"].astype(np.float64))
+                sites = sites.adding(probability=p, ends=sites.starts + 2)
+                sites = sites.take(p >= _LEVELS[0]).in_order()
+                p = sites["probability"]
+            numbers, starts = block.contig.located(sites.starts)
+            ends = sites["ends"] - sites.starts + starts
+            columns = [numbers, starts, ends, sites.is_reverse, p]
+            self._parts.setdefault(kind, []).append((block.contig.names, columns))
+
+    def of(self, kind: str) -> Iterator[tuple[str, Call]]:
+        """Yield contig and call of introns, or of donors or acceptors: "introns", "donor", ..."""
+        for names, columns in self._parts.get(kind, []):
+            for number, *call in zip(*(column.tolist() for column in columns), strict=True):
+                yield names[number], Call(*call)
 
 
 def by_intron(calls: Iterable[tuple[str, Call]]) -> dict[Intron, float]:

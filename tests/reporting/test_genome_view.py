@@ -1,6 +1,7 @@
 """The region of a genome: which one is chosen, what is told of it, where things are drawn."""
 
 import gzip
+from functools import partial
 
 import pytest
 
@@ -14,7 +15,7 @@ from seqmtl.reporting.genome_view import (
     held_out_regions,
     lanes_of,
 )
-from seqmtl.reporting.introns import Call
+from seqmtl.reporting.introns import Call, calls_in
 
 
 def _intron(contig, start, end, p, strand="+"):
@@ -45,12 +46,12 @@ def files(tmp_path):
 
 
 def test_the_region_with_the_most_introns_is_chosen(files):
-    found = find_region(files)
+    found = find_region(partial(calls_in, files))
     assert (found.contig, found.start, found.end) == ("a", 850, 3250)
     assert len(found.introns) == 6
     assert found.donors == [Call(1000, 1002, False, 0.9)]
     assert found.text() == "5 predicted introns (p >= 0.5)."
-    assert find_region(files[1:]) is None
+    assert find_region(partial(calls_in, files[1:])) is None
 
 
 def test_test_regions_come_first(files, tmp_path):
@@ -58,11 +59,11 @@ def test_test_regions_come_first(files, tmp_path):
     (tmp_path / "regions.tsv").write_text(regions + "a\t0\t9000\ttrain\tfly\n")
     held_out = held_out_regions(str(tmp_path), "fly")
     assert held_out == [("a", 80_000, 99_000)]
-    found = find_region(files, held_out)
+    found = find_region(partial(calls_in, files), held_out)
     assert (found.start, found.is_held_out) == (89_850, True)
-    elsewhere = find_region(files, [("b", 0, 10)])  # no introns there
+    elsewhere = find_region(partial(calls_in, files), [("b", 0, 10)])  # no introns there
     assert (elsewhere.start, elsewhere.is_held_out) == (850, False)
-    doubtful = find_region(files, [("a", 1150, 1350)])  # none that is called
+    doubtful = find_region(partial(calls_in, files), [("a", 1150, 1350)])  # none that is called
     assert (doubtful.start, doubtful.is_held_out) == (850, False)
 
 
@@ -70,7 +71,7 @@ def test_of_regions_with_as_many_introns_the_surest_is_chosen(tmp_path):
     path = tmp_path / "introns.gff3"
     places = ((1_000, 0.6), (50_000, 0.9), (99_000, 0.7))
     path.write_text("".join(f"{_intron('a', start, start + 90, p)}\n" for start, p in places))
-    assert find_region([str(path)]).start == 50_000 - 150
+    assert find_region(partial(calls_in, [str(path)])).start == 50_000 - 150
 
 
 def test_transcripts_are_in_threelanes_of_none_on_another():
@@ -85,14 +86,14 @@ def test_transcripts_are_in_threelanes_of_none_on_another():
 def test_introns_longer_than_a_region(tmp_path):
     path = tmp_path / "introns.gff3"
     path.write_text(_intron("a", 1_000, 100_000, 0.7) + "\n" + _intron("a", 5, 90_000, 0.8) + "\n")
-    found = find_region([str(path)])
+    found = find_region(partial(calls_in, [str(path)]))
     assert found.start == 0
     assert found.end > 90_000
 
 
 def test_what_is_annotated_is_told_and_drawn(files, tmp_path):
     genes = read_annotation(tmp_path / "genes.gff3").transcripts
-    found = find_region(files, transcripts=genes)
+    found = find_region(partial(calls_in, files), transcripts=genes)
     assert found.text().endswith("; 2 of 3 annotated introns found.")
     axes = draw_region(found).axes[0]
     roofs = [line for line in axes.lines if len(line.get_xdata()) == 3]

@@ -1,13 +1,18 @@
 """Introns found without labels, and those of an annotation."""
 
 import pytest
+from numpy.testing import assert_allclose
 
+from seqmtl.commands.scan import Scan
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.annotation import read_annotation
+from seqmtl.loading import load
 from seqmtl.reporting.introns import (
+    Calls,
     PredictedIntrons,
     annotated_introns,
     by_intron,
+    calls_in,
     intron_rows,
     likely_lengths,
     read_calls,
@@ -168,6 +173,19 @@ def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
     (tmp_path / "known.gtf").write_text("".join(exons))
     known = annotated_introns(read_annotation(tmp_path / "known.gtf"), {name})
     assert known == {(name, 10, 20, False)}
+
+
+def test_calls_in_memory_are_those_of_the_files(world, tmp_path):
+    genome = str(world.simulation / "genomes/a.fa")
+    scan = Scan(model="x", genome=genome, organism="a", output=f"{tmp_path}/x", format="all")
+    calls = Calls()
+    (entry,) = scan.scan(load(world.paired), calls.add)
+    for kind, error in (("introns", 0.0), ("donor", 1e-5), ("acceptor", 1e-5)):
+        called, written = [*calls.of(kind)], [*calls_in(entry["files"], kind)]
+        sites, of_files = ([(contig, *call[:3]) for contig, call in c] for c in (called, written))
+        assert sites == of_files != []
+        p, of_files = ([call.probability for _, call in c] for c in (called, written))
+        assert_allclose(p, of_files, rtol=0, atol=error)
 
 
 def test_lengths_are_those_of_probable_introns():
