@@ -185,7 +185,7 @@ class PositionalKmers(FeatureDefinition):
         layout, anchor = self.layout(length), self.resolved_anchor(length)
         check_names(layout.n_features, layout.span + 12, self._bits(layout) > 0)
         names = []
-        for k, bins in zip(layout.levels.k.tolist(), layout.levels.bins, strict=True):
+        for k, bins in zip(layout.k.tolist(), layout.bins, strict=True):
             kmers = kmer_names(range(k))
             for number in range(int(bins.max()) + 1):
                 places = np.flatnonzero(bins == number) - anchor
