@@ -39,7 +39,7 @@ class FeatureDefinition:
 
     kind: ClassVar[str]
     rules: ClassVar[dict[str, Rule]] = {}
-    is_position_free: bool = False
+    is_position_free: ClassVar[bool] = False
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters."""

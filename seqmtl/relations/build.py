@@ -292,7 +292,7 @@ class KernelRequest:
             return (joined | joined.T).astype(np.float64), {"names": names}
         require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _REMEDY)
         graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
-        return graphs, {"names": names, "labels": [tree.node_name(i) for i in clades]}
+        return graphs, {"names": names, "labels": [tree.node_names[i] for i in clades]}
 
 
 def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> tuple[str, ...]:

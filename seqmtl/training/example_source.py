@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from seqmtl._memory import require_memory
 from seqmtl._messages import messages_from
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import (
@@ -40,7 +39,6 @@ from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
-from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
     MAX_IN_TRAINING,
     WindowChecker,
@@ -143,7 +141,7 @@ class ExampleFile:
         if is_dataset(self.path) or os.path.isdir(self.path):
             return read_windows(self.path, split=self.split_or_none, **options)
         options["require_labels"] = require_labels and self.sign is None
-        (windows,) = self._of_table(None, base, pad, **options)
+        (windows,) = self._of_table(None, base, pad=pad, **options)
         return self._signed(windows)
 
     def _check_no_split(self, reason: str) -> None:
@@ -211,7 +209,7 @@ class ExampleFile:
         """
         options: dict[str, Any] = {"window": window, "organism": self.organism}
         options["require_labels"] = self.sign is None
-        return map(self._signed, self._of_table(PART, None, pad, **options))
+        return map(self._signed, self._of_table(PART, None, pad=pad, **options))
 
     def _signed(self, windows: Windows) -> Windows:
         """Give all windows the label of the file, if it has one."""
@@ -230,17 +228,18 @@ class ExampleFile:
         windows.labels[:] = self.sign
         return windows
 
-    def _reader(
-        self, base: int | None, pad: bool
-    ) -> tuple[Callable[..., Windows], dict[str, int | bool | None]]:
-        """Return the reader of a file, for training or for a model, and its arguments."""
-        if base is None:
-            return read_windows, {"site": self.site, "pad": pad}
-        return read_windows_around, {"base": base}
+    def _rows(
+        self, split: str | None, n: int | None, base: int | None, *, pad: bool, **options: Any
+    ) -> Iterable[Windows]:
+        """Return windows of a split, or all, n at a time, or those of a model."""
+        if base is not None:
+            return [read_windows_around(self.path, base=base, split=split, **options)]
+        options |= {"split": split, "site": self.site, "pad": pad}
+        if n is None:
+            return [read_windows(self.path, **options)]
+        return read_windows_in_parts(self.path, n, **options)
 
-    def _of_table(
-        self, n: int | None, base: int | None, pad: bool, **options: Any
-    ) -> Iterator[Windows]:
+    def _of_table(self, n: int | None, base: int | None, **options: Any) -> Iterator[Windows]:
         """Yield windows of a table, n at a time, or of FASTA: those of the split, or all.
 
         With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
@@ -250,19 +249,9 @@ class ExampleFile:
         InputFormatError
             If the file is invalid, has other splits, or only one that is held out.
         """
-        read, more = self._reader(base, pad)
-
-        def parts(split: str | None) -> Iterator[Windows]:
-            if n is None:
-                yield read(self.path, split=split, **more, **options)
-            else:
-                yield from read_windows_in_parts(
-                    self.path, n, split=split, site=self.site, pad=pad, **options
-                )
-
         n_parts = 0
         try:
-            for windows in parts(self.split_or_none):
+            for windows in self._rows(self.split_or_none, n, base, **options):
                 if not windows.split_names:
                     self._check_no_split("has no column split, or split= in its headers")
                 yield windows
@@ -270,7 +259,7 @@ class ExampleFile:
         except InputFormatError as error:
             if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
-            for windows in parts(None):
+            for windows in self._rows(None, n, base, **options):
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
                     raise
                 if not n_parts:
@@ -543,7 +532,6 @@ class ExampleSource:
             return parts[0]
         if pad:
             longest = max(windows.length for windows in parts)
-            _require_padding(parts, longest)
             parts = [pad_windows(windows, longest) for windows in parts]
         first, path = parts[0], self.parts[0].path
         for windows, part in zip(parts, self.parts, strict=True):
@@ -753,26 +741,6 @@ def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:
         if os.path.realpath(peaks["reference"]) == os.path.realpath(part.reference)
         and peaks["organism"] in ("", part.organism or peaks["organism"])
         and os.path.realpath(peaks["path"]) != here
-    )
-
-
-def _require_padding(parts: list[Windows], longest: int) -> None:
-    """Check that there is room to pad the windows of several files, and to join them.
-
-    Raises
-    ------
-    MemoryLimitError
-        If there is not.
-    """
-    if all(windows.length == longest for windows in parts):
-        return
-    widest = next(windows for windows in parts if windows.length == longest)
-    last = widest.cut(longest - 1, 1).matrix() != OTHER
-    n = sum(map(len, parts))
-    require_memory(
-        2.0 * n * longest,
-        f"{n} sequences of up to {longest} bases ({widest.names[int(last.argmax())]})",
-        "cut the longest sequences, or leave them out",
     )
 
 
