@@ -53,6 +53,52 @@ class LinearEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tasks: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences, of one length unless no feature needs positions.
+        y : array_like, shape (n,)
+            Classes, two of them, or targets. Classes are optional for windows with labels.
+        tasks : sequence of str, shape (n,), optional
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
+        sample_weight : array_like, shape (n,), optional
+            Factors on C; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a task lacks a class, there are no targets, lengths differ, or numbers are NaN or
+            infinite.
+        """
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        features, start = feature_map(self.features), self._start(examples.y.size)
+        model, solution = fit(
+            examples, self.task_kernel, features=features, settings=settings, start=start
+        )
+        store_fit(self, model, solution)
+        return self
+
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
+        """Return validated examples and the settings."""
+        raise NotImplementedError
+
+    def _start(self, n: int) -> WarmStart | None:
+        """Return where to begin with n examples."""
+        return None
+
     @property
     def coef_(self) -> NDArray[Any]:
         """Weights of the tasks, shape (n_tasks, n_features)."""
@@ -187,53 +233,12 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        tasks: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences, of one length unless no feature needs positions.
-        y : array_like, shape (n,)
-            Classes, two of them. Optional for windows with labels.
-        tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: the tasks that `X` carries, or else a single task.
-        sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a task lacks a class, lengths differ, or numbers are NaN or infinite.
-        """
-        examples, settings = self._read(X, y, tasks, sample_weight)
-        features, start = feature_map(self.features), self._start(examples.y.size)
-        model, solution = fit(
-            examples, self.task_kernel, features=features, settings=settings, start=start
-        )
-        store_fit(self, model, solution)
-        return self
-
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
         """Return examples with labels -1 and +1, and the settings."""
         examples = classification_examples(self, X, y, tasks, sample_weight)
         weight = signed_class_weight(self.class_weight, self.classes_)
         settings = training_settings(self, examples.data, class_weight=weight)
         return with_signs(examples, self.classes_), settings
-
-    def _start(self, n: int) -> WarmStart | None:
-        """Return where to begin with n examples."""
-        return None
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.

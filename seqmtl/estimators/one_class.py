@@ -109,7 +109,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
     norm: float | None = None
     contamination: float = 0.1
 
-    def fit(self, X: Any, y: Any = None, tasks: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, tasks: Any = None) -> Self:  # type: ignore[override]
         """Fit the model to examples of the one class.
 
         Parameters

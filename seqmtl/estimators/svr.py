@@ -27,7 +27,6 @@ from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.site import site_told_by
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import fit
 from seqmtl.training.settings import TARGET_COSTS, Settings
 
 
@@ -155,37 +154,6 @@ class MultiTaskSVR(MultiTaskRegressor):
     _: KW_ONLY
     norm: float | None = None
 
-    def fit(
-        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences, of one length unless no feature needs positions.
-        y : array_like, shape (n,)
-            Targets.
-        tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: the tasks that `X` carries, or else a single task.
-        sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If there are no targets, lengths differ, or numbers are NaN or infinite.
-        """
-        examples, settings = self._read(X, y, tasks, sample_weight)
-        features = feature_map(self.features)
-        model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
-        store_fit(self, model, solution)
-        return self
-
 
 @dataclass(eq=False, repr=False)
 class MultiTaskRegressorCV(MultiTaskRegressor):
@@ -250,7 +218,11 @@ n_features_in_
     C = 1.0  # until one is chosen
 
     def fit(
-        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tasks: Any = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Select the hyperparameters, and fit the model.
 
