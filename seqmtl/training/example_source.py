@@ -389,9 +389,8 @@ class ExampleSource:
                     "pair takes two; name it alone"
                 )
             genome = _genome_of(path, name or organism, genomes) if genomes else None
-            more: Any = {"split": split, "site": site, "seed": seed}
-            more |= {"reference": genome, "is_split_asked": is_split_asked}
-            parts.append(ExampleFile(path, name or organism, sign, **more))
+            task = name or organism
+            parts.append(ExampleFile(path, task, sign, split, site, genome, seed, is_split_asked))
         return cls(tuple(_excluding(parts, list(excluded))))
 
     @property
