@@ -165,14 +165,15 @@ def unpack_weights(
 
 def _decompressed(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float16]:
     """Return weights of 16 bits that were compressed."""
-    size, what = 2 * shape[0] * shape[1], f"{shape[0]:,} weights of {shape[1]} tasks"
+    size = 2 * shape[0] * shape[1]
+    what = f"weights of {shape[0]:,} features for {shape[1]} tasks"
     raw = b""
     if size <= _MOST * packed.size:
         require_memory(4.0 * size, what, "use a machine with more memory")
         with suppress(zlib.error):
             raw = zlib.decompressobj().decompress(packed.tobytes(), size + 1)
     if len(raw) != size:
-        raise ValueError(f"array W16z must hold {what}")
+        raise ValueError(f"array W16z must hold the {what}")
     weights = np.frombuffer(raw, dtype="<f2").reshape(shape)
     if not np.isfinite(weights).all():
         raise ValueError("array W16z must hold finite numbers")
