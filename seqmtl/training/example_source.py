@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+<<<<<<< HEAD
 import sys
+=======
+>>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +15,6 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from seqmtl._memory import require_memory
 from seqmtl._messages import messages_from
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import (
@@ -41,7 +43,6 @@ from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
-from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
     MAX_IN_TRAINING,
     WindowChecker,
@@ -144,7 +145,7 @@ class ExampleFile:
         if is_dataset(self.path) or os.path.isdir(self.path):
             return read_windows(self.path, split=self.split_or_none, **options)
         options["require_labels"] = require_labels and self.sign is None
-        (windows,) = self._of_table(None, base, pad, **options)
+        (windows,) = self._of_table(None, base, pad=pad, **options)
         return self._signed(windows)
 
     def _check_no_split(self, reason: str) -> None:
@@ -212,7 +213,7 @@ class ExampleFile:
         """
         options: dict[str, Any] = {"window": window, "organism": self.organism}
         options["require_labels"] = self.sign is None
-        return map(self._signed, self._of_table(PART, None, pad, **options))
+        return map(self._signed, self._of_table(PART, None, pad=pad, **options))
 
     def _signed(self, windows: Windows) -> Windows:
         """Give all windows the label of the file, if it has one."""
@@ -231,9 +232,24 @@ class ExampleFile:
         windows.labels[:] = self.sign
         return windows
 
+<<<<<<< HEAD
     def _of_table(
         self, n: int | None, base: int | None, pad: bool, **options: Any
     ) -> Iterator[Windows]:
+=======
+    def _rows(
+        self, split: str | None, n: int | None, base: int | None, *, pad: bool, **options: Any
+    ) -> Iterable[Windows]:
+        """Return windows of a split, or all, n at a time, or those of a model."""
+        if base is not None:
+            return [read_windows_around(self.path, base=base, split=split, **options)]
+        options |= {"split": split, "site": self.site, "pad": pad}
+        if n is None:
+            return [read_windows(self.path, **options)]
+        return read_windows_in_parts(self.path, n, **options)
+
+    def _of_table(self, n: int | None, base: int | None, **options: Any) -> Iterator[Windows]:
+>>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
         """Yield windows of a table, n at a time, or of FASTA: those of the split, or all.
 
         With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_in_parts`.
@@ -243,11 +259,17 @@ class ExampleFile:
         InputFormatError
             If the file is invalid, has other splits, or only one that is held out.
         """
+<<<<<<< HEAD
         options |= {"site": self.site, "pad": pad} if base is None else {"base": base}
         read = partial(read_windows_in_parts, self.path, n or sys.maxsize, **options)
         n_parts = 0
         try:
             for windows in read(split=self.split_or_none):
+=======
+        n_parts = 0
+        try:
+            for windows in self._rows(self.split_or_none, n, base, **options):
+>>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
                 if not windows.split_names:
                     self._check_no_split("has no column split, or split= in its headers")
                 yield windows
@@ -255,7 +277,11 @@ class ExampleFile:
         except InputFormatError as error:
             if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
+<<<<<<< HEAD
             for windows in read(split=None):
+=======
+            for windows in self._rows(None, n, base, **options):
+>>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
                     raise
                 if not n_parts:
@@ -385,9 +411,8 @@ class ExampleSource:
                     "pair takes two; name it alone"
                 )
             genome = _genome_of(path, name or organism, genomes) if genomes else None
-            more: Any = {"split": split, "site": site, "seed": seed}
-            more |= {"reference": genome, "is_split_asked": is_split_asked}
-            parts.append(ExampleFile(path, name or organism, sign, **more))
+            task = name or organism
+            parts.append(ExampleFile(path, task, sign, split, site, genome, seed, is_split_asked))
         return cls(tuple(_excluding(parts, list(excluded))))
 
     @property
@@ -528,7 +553,6 @@ class ExampleSource:
             return parts[0]
         if pad:
             longest = max(windows.length for windows in parts)
-            _require_padding(parts, longest)
             parts = [pad_windows(windows, longest) for windows in parts]
         first, path = parts[0], self.parts[0].path
         for windows, part in zip(parts, self.parts, strict=True):
@@ -738,26 +762,6 @@ def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:
         if os.path.realpath(peaks["reference"]) == os.path.realpath(part.reference)
         and peaks["organism"] in ("", part.organism or peaks["organism"])
         and os.path.realpath(peaks["path"]) != here
-    )
-
-
-def _require_padding(parts: list[Windows], longest: int) -> None:
-    """Check that there is room to pad the windows of several files, and to join them.
-
-    Raises
-    ------
-    MemoryLimitError
-        If there is not.
-    """
-    if all(windows.length == longest for windows in parts):
-        return
-    widest = next(windows for windows in parts if windows.length == longest)
-    last = widest.cut(longest - 1, 1).matrix() != OTHER
-    n = sum(map(len, parts))
-    require_memory(
-        2.0 * n * longest,
-        f"{n} sequences of up to {longest} bases ({widest.names[int(last.argmax())]})",
-        "cut the longest sequences, or leave them out",
     )
 
 

@@ -117,13 +117,13 @@ def test_the_nearest_kernel_takes_the_place_of_none():
         ("", "not a table"),
         ("\ta\tb\na\t1\t0\n", "similarity must be square"),
         ("\ta\tb\nb\t1\t0\na\t0\t1\n", "row must start with 'a'"),
-        ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: not a number"),
+        ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: similarity must be a finite number, got 'x'"),
         ("\ta\tb\na\t1\t3\nb\t3\t1\n", "positive semi-definite"),
         ("\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", "K.tsv:1: the first line must be '# kernel'"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n\tb\nb\t1\n", "those of 'y' differ from those of"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n", "not a table"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", r"matrix \(2\) and differ"),
-        ("\ta\tb\na\t1\tnan\nb\tnan\t1\n", "must be finite"),
+        ("\ta\tb\na\t1\tnan\nb\tnan\t1\n", "K.tsv:2: similarity must be a finite number"),
     ],
 )
 def test_bad_tables_name_the_place(write, text, message):

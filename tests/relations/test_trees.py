@@ -161,7 +161,7 @@ class TestNewick:
     def test_repeated_labels_of_inner_nodes_give_no_shape(self):
         tree = read_tree("(((a,b)x,c)x,(d,(e,f)a)x)x;")
         assert tree.parents.tolist() == [-1, 0, 1, 2, 2, 1, 0, 6, 6, 8, 8]
-        names = [tree.node_name(i) for i in range(len(tree))]
+        names = list(tree.node_names)
         assert names[:3] == ["x", "x (a..c)", "x (a..b)"]
         assert names[6:9] == ["x (d..f)", "d", "a (e..f)"]
         assert [names[i] for i in tree.leaves] == list("abcdef")
@@ -216,7 +216,7 @@ class TestNewick:
             ("(a,'a');", "leaf 'a' twice"),
             ("(a,);", "leaf without a name"),
             ("((a,x#H1),(b,(c)x#H1));", "'x#H1' both as a leaf and as an inner node"),
-            ("('apapane:1,('akepa:1,b));", r"and the quotes of 'apapane:1,\('"),
+            ("('apapane:1,('akepa:1,b));", "the file is whole, and its quotes"),
             ("('apapane:1,b);", "names that begin or end with an apostrophe between single"),
             ("(Burton's mouthbreeder,b);", '"Burton\'s mouthbreeder"; put names with blanks'),
             ("(a:Burton's,b);", 'must be numbers, got "Burton\'s"'),
@@ -226,15 +226,15 @@ class TestNewick:
             ("(a:1e999,b);", "must be numbers from 0, got inf"),
             ("(a:nan,b);", "must be numbers, got 'nan'"),
             ("(a:,b);", "must be numbers, got ''"),
-            ("(a:1:2,b);", "must be numbers, got '1:'"),
+            ("(a:1:2,b);", "must be numbers, got '1:2'"),
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0"),
-            ("(a:1,(c;c:1,d:1)e:1);", "goes on after a semicolon; put names with semicolons betw"),
+            ("(a:1,(c;c:1,d:1)e:1);", "got 1 and more; .* put names with semicolons betw"),
             ("(a:.,b);", "must be numbers, got '.'"),
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),
-            ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
+            ("('a' 'b',c);", "not a Newick tree: \"'a' 'b'\"; put names"),
             ("((a:1,b:1)100'X':0.5,c:1);", "is not a Newick tree"),  # two names in a row
             ("((a:1,b:1)X'100':0.5,c:1);", "is not a Newick tree"),
             ("('a'b:1,c:1);", "is not a Newick tree"),
@@ -325,8 +325,8 @@ class TestNodes:
     @pytest.mark.parametrize(
         ("parents", "lengths", "message"),
         [
-            ([-1, 2, 1, 0], [0] * 4, "table.tsv: must be a tree, got a cycle of parents b > c > b"),
-            ([1, 2, 0, 0], [0] * 4, "got a cycle of parents a > b > c > a"),
+            ([-1, 2, 1, 0], [0] * 4, "table.tsv: must be a tree, got a cycle of parents above b"),
+            ([1, 2, 0, 0], [0] * 4, "got a cycle of parents above a"),
             ([-1, -1, 0, 0], [0] * 4, "must have one root, got 2: 'a', 'b'"),
             ([-1, 9, 0, 0], [0] * 4, "must be numbers of nodes, got 9 for 'b'"),
             ([], [], "must have one root, got 0"),
@@ -347,7 +347,7 @@ class TestNodes:
             tree = Tree(tree.parents, tree.lengths, labels)
         except InputFormatError:
             return
-        assert len({tree.node_name(i) for i in range(len(tree))}) == len(tree)
+        assert len({*tree.node_names}) == len(tree)
 
     def test_trees_are_immutable_and_travel(self):
         tree = read_tree(TREE)
