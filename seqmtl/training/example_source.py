@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-<<<<<<< HEAD
 import sys
-=======
->>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -232,24 +229,9 @@ class ExampleFile:
         windows.labels[:] = self.sign
         return windows
 
-<<<<<<< HEAD
     def _of_table(
         self, n: int | None, base: int | None, pad: bool, **options: Any
     ) -> Iterator[Windows]:
-=======
-    def _rows(
-        self, split: str | None, n: int | None, base: int | None, *, pad: bool, **options: Any
-    ) -> Iterable[Windows]:
-        """Return windows of a split, or all, n at a time, or those of a model."""
-        if base is not None:
-            return [read_windows_around(self.path, base=base, split=split, **options)]
-        options |= {"split": split, "site": self.site, "pad": pad}
-        if n is None:
-            return [read_windows(self.path, **options)]
-        return read_windows_in_parts(self.path, n, **options)
-
-    def _of_table(self, n: int | None, base: int | None, **options: Any) -> Iterator[Windows]:
->>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
         """Yield windows of a table, n at a time, or of FASTA: those of the split, or all.
 
         With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_in_parts`.
@@ -259,17 +241,11 @@ class ExampleFile:
         InputFormatError
             If the file is invalid, has other splits, or only one that is held out.
         """
-<<<<<<< HEAD
         options |= {"site": self.site, "pad": pad} if base is None else {"base": base}
         read = partial(read_windows_in_parts, self.path, n or sys.maxsize, **options)
         n_parts = 0
         try:
             for windows in read(split=self.split_or_none):
-=======
-        n_parts = 0
-        try:
-            for windows in self._rows(self.split_or_none, n, base, **options):
->>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
                 if not windows.split_names:
                     self._check_no_split("has no column split, or split= in its headers")
                 yield windows
@@ -277,11 +253,7 @@ class ExampleFile:
         except InputFormatError as error:
             if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
-<<<<<<< HEAD
             for windows in read(split=None):
-=======
-            for windows in self._rows(None, n, base, **options):
->>>>>>> dd2cb126300d68d1488c38e36119570bd4df6ed0
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
                     raise
                 if not n_parts:
