@@ -33,7 +33,7 @@ from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.splicing.model import PairedModel
 from seqmtl.variant_effects import Effects, EffectScorer, PairedEffectScorer
-from seqmtl.variant_effects.alleles import AlleleList
+from seqmtl.variant_effects.alleles import Alleles
 
 FAR_IN_INTRON, FAR_FROM_GENE = 300, 1_000
 SITE, EQUAL, STRONG = "annotated site", "candidate as strong", "strongest candidates"
@@ -138,10 +138,13 @@ def effects_of(
     variants: Sequence[Variant],
 ) -> list[Effects]:
     """Return the effects on every signal of every scorer."""
-    kept, codes = AlleleList(genome), genome.contig(name)
-    for own in variants:
-        assert not kept.add(name, own.place, b"ACGT"[codes[own.place] :][:1], own.alt.encode())
-    return [own for scorer in scorers for own in scorer.by_signal(genome, kept.alleles())]
+    codes = genome.contig(name)
+    alleles, faults = Alleles.of(
+        genome,
+        [(name, own.place, b"ACGT"[codes[own.place] :][:1], own.alt.encode()) for own in variants],
+    )
+    assert not any(faults)
+    return [own for scorer in scorers for own in scorer.by_signal(genome, alleles)]
 
 
 def row(figure: str, group: str, of: str, n: int, value: float) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from seqmtl.sequences.genome import ContigTable
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.model import PairedModel
 from seqmtl.variant_effects import ExonScorer
-from seqmtl.variant_effects.alleles import AlleleList
+from seqmtl.variant_effects.alleles import Alleles
 
 PADDING = 400
 QUICK = {"model": "starter:splice", "organism": "h_sapiens", "measured": ["change"]}
@@ -66,17 +66,17 @@ def genome_of(rows: Rows) -> Genome:
 
 def changes(model: PairedModel, organism: str, rows: Rows) -> NDArray[np.float64]:
     """Return the changes of the log-odds of donors and acceptors, shape (n, 2)."""
-    genome, transcripts = genome_of(rows), []
-    alleles = AlleleList(genome)
+    genome, transcripts, variants = genome_of(rows), [], []
     for name, row in zip(genome.names, rows, strict=True):
         start, end, n = int(row["start"]), int(row["end"]), len(row["reference"])
         exons = ((0, 1), (start, end), (n - 1, n))
         transcripts.append(Transcript(name, name, name, False, exons))
         reference, alternative = row["reference"].encode(), row["alternative"].encode()
-        assert not alleles.refuse_record(name, 0, reference)
-        assert not alleles.add(name, 0, reference, alternative)
+        variants.append((name, 0, reference, alternative))
+    alleles, faults = Alleles.of(genome, variants)
+    assert not any(faults)
     scorer = ExonScorer(PairedFinder(model, organism), genome, transcripts)
-    effects = scorer.score(alleles.alleles())
+    effects = scorer.score(alleles)
     inner = np.flatnonzero(scorer.exons.has_ends.all(axis=1)[effects.exons])
     changes = np.zeros((len(rows), 2))
     changes[effects.alleles[inner]] = np.diff(effects.log_odds[inner])[..., 0]

@@ -26,27 +26,35 @@ def short(value: float) -> str:
     return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
-class _Progress:
-    """When to show how far the work is, and where."""
+class Progress:
+    """A line that says how far work is."""
 
     def __init__(self) -> None:
         self._quiet = not (logger.isEnabledFor(logging.INFO) and is_level_logged(logging.INFO))
         self._redraw = REDRAW.get()
-        self._last = time.monotonic()
+        self._start = self._last = time.monotonic()
 
-    def _is_due(self, now: float) -> bool:
-        """Return whether the next update is due."""
-        if self._quiet or now - self._last < SECONDS[self._redraw is None]:
-            return False
-        self._last = now
-        return True
+    def update(self, text: Callable[[float], str], *, is_new: bool = False, **fields: Any) -> None:
+        """Redraw the line, or log it, if that is due, or if it is new on a terminal.
 
-    def _show(self, text: str, fields: dict[str, Any]) -> None:
-        """Redraw the line, or log it, with `fields` for JSON logs."""
+        Parameters
+        ----------
+        text : callable
+            Returns the text, given the seconds since the start.
+        is_new : bool
+            Whether the text is about something else than the last one.
+        **fields
+            For JSON logs.
+        """
+        now = time.monotonic()
+        is_due = now - self._last >= SECONDS[self._redraw is None]
+        if self._quiet or not (is_due or (is_new and self._redraw)):
+            return
+        self._last = now if is_due else self._last
         if self._redraw:
-            self._redraw(text)
+            self._redraw(text(now - self._start))
         else:
-            logger.info("%s", text, extra={"fields": fields})
+            logger.info("%s", text(now - self._start), extra={"fields": fields})
 
     def close(self) -> None:
         """Clear the line."""
@@ -54,7 +62,7 @@ class _Progress:
             self._redraw("")
 
 
-class TrainingProgress(_Progress):
+class TrainingProgress(Progress):
     """Show passes over the data, gap, active set and time left."""
 
     def __init__(self, tol: float) -> None:
@@ -66,13 +74,13 @@ class TrainingProgress(_Progress):
         """Show one epoch."""
         if math.isfinite(progress.gap) and progress.gap > 0:
             self._recent.append((progress.seconds, math.log(progress.gap)))
-        if not self._is_due(time.monotonic()):
-            return
-        text = (
-            f"{progress.work:.1f} passes  gap {progress.gap:.1e}  active {progress.n_active:,}  "
-            f"{progress.seconds:.0f} s{self._time_left()}"
+        self.update(
+            lambda _: (
+                f"{progress.work:.1f} passes  gap {progress.gap:.1e}  active {progress.n_active:,}"
+                f"  {progress.seconds:.0f} s{self._time_left()}"
+            ),
+            **{k: v for k, v in vars(progress).items() if k not in ("primal", "dual")},
         )
-        self._show(text, {k: v for k, v in vars(progress).items() if k not in ("primal", "dual")})
 
     def _time_left(self) -> str:
         """Extrapolate log(gap) linearly to the tolerance."""
@@ -85,27 +93,7 @@ class TrainingProgress(_Progress):
         return f", about {max(left, 0):.0f} s left"
 
 
-class SelectionProgress(_Progress):
-    """Show how many hyperparameter candidates have been scored, and the time left."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._start = self._last
-        self._n_known: int | None = None
-
-    def __call__(self, name: str, number: int, total: int) -> None:
-        """Show candidate `number` of `total`."""
-        now = time.monotonic()
-        if self._n_known is None:
-            self._n_known = number - 1
-        if not self._is_due(now):
-            return
-        left = (now - self._start) / (number - self._n_known) * (total - number)
-        text = f"cross-validation: {number} of {total}, {name}, about {left:.0f} s left"
-        self._show(text, {})
-
-
-class RoundProgress(_Progress):
+class RoundProgress(Progress):
     """Show how far a round of self-training is, also where other messages are left out."""
 
     def __init__(self) -> None:
@@ -115,30 +103,13 @@ class RoundProgress(_Progress):
 
     def __call__(self, number: int, what: str, share: float) -> None:
         """Show the share of a part of a round that is done."""
-        is_new = bool(self._redraw) and what != self._what and not self._quiet
-        if not (self._is_due(time.monotonic()) or is_new):
-            return
-        self._what = what
         text = f"round {number}: {what}" + (f", {share:.0%}" if share else "")
-        self._context.run(self._show, text, {"round": number, "part": what, "share": share})
+        facts = {"round": number, "part": what, "share": share}
+        self._context.run(self.update, lambda _: text, is_new=what != self._what, **facts)
+        self._what = what
 
 
-class RecordProgress(_Progress):
-    """Show how many records of a file are done, and the speed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._start = self._last
-
-    def __call__(self, n_records: int) -> None:
-        """Show progress, given the records that are done."""
-        now = time.monotonic()
-        if self._is_due(now):
-            speed = n_records / (now - self._start)
-            self._show(f"{n_records:,} records, {short(speed)}/s", {"n_records": n_records})
-
-
-class ScanProgress(_Progress):
+class ScanProgress(Progress):
     """Show how much of a genome has been scanned, the speed, and the time left.
 
     Parameters
@@ -170,18 +141,21 @@ class ScanProgress(_Progress):
     def __call__(self, n_scanned: int) -> None:
         """Show progress, given the bases scanned."""
         self._n_bases = n_scanned
-        now = time.monotonic()
         share = self._share()
         if self._begin is None:
-            self._begin = (now, share, self._n_bases)
-        if not self._is_due(now):
-            return
-        seconds = max(now - self._begin[0], 1e-9)
-        speed = (self._n_bases - self._begin[2]) / 1e6 / seconds
-        text = f"{short(self._n_bases / 1e6)} Mb scanned, {short(speed)} Mb/s"
-        if self._n_bytes:
-            text = f"{100 * share:.0f} %, {text}{self._time_left(share, seconds)}"
-        self._show(text, {"share": share, "n_bases": self._n_bases})
+            self._begin = (time.monotonic() - self._start, share, n_scanned)
+        begin, first_share, n_before = self._begin
+
+        def text(seconds: float) -> str:
+            seconds, done = max(seconds - begin, 1e-9), share - first_share
+            speed = short((n_scanned - n_before) / 1e6 / seconds)
+            text = f"{short(n_scanned / 1e6)} Mb scanned, {speed} Mb/s"
+            if not self._n_bytes:
+                return text
+            left = f", about {seconds * (1 - share) / done:.0f} s left" if done > 0 else ""
+            return f"{100 * share:.0f} %, {text}{left}"
+
+        self.update(text, share=share, n_bases=n_scanned)
 
     def _share(self) -> float:
         """Return the share of the file that is scanned: of a contig, that of its bases."""
@@ -192,8 +166,3 @@ class ScanProgress(_Progress):
             bases, end = self._ends[0]
             part = (self._n_bases - n_bases) / (bases - n_bases) * (end - n_bytes)
         return (n_bytes + part) / self._n_bytes if self._n_bytes else 0.0
-
-    def _time_left(self, share: float, seconds: float) -> str:
-        assert self._begin is not None
-        done = share - self._begin[1]
-        return f", about {seconds * (1 - share) / done:.0f} s left" if done > 0 else ""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import seqmtl
-from seqmtl.commands._command import Command, heading
+from seqmtl.commands._help import described, groups, heading, usage
+from seqmtl.commands._request import Request
 from seqmtl.commands.main import command_named, command_names
 
 if TYPE_CHECKING:
@@ -27,18 +28,17 @@ def subpackages() -> list[str]:
     return [name for name in names if getattr(import_module(f"seqmtl.{name}"), "__all__", [])]
 
 
-def commands() -> dict[str, Command]:
+def commands() -> dict[str, type[Request]]:
     """Return all commands by name."""
     return {name: command_named(name) for name in command_names()}
 
 
-def command_page(command: Command) -> str:
+def command_page(name: str, command: type[Request]) -> str:
     """Return the page of a command: usage, examples and notes, and every option."""
-    parts = [f"# seqmtl {command.name}", _sentence(command.summary)]
-    parts += [_literal(f"usage: {command.usage()}")]
-    text = f"examples:\n{command.text}"
+    summary, text = described(command)
+    parts = [f"# seqmtl {name}", _sentence(summary), _literal(f"usage: {usage(command)}")]
     parts += [part for block in _blocks(text) for part in _epilog(block)]
-    for title, options in command.groups().items():
+    for title, options in groups(command).items():
         parts.append(f"## {_sentence(title)[:-1]}")
         parts += [f"`{heading(each)}`\n: {_escape(each.help)}" for each in options]
     return "\n\n".join(parts) + "\n"
@@ -100,9 +100,9 @@ def place(module: str, name: str) -> str:
 
 def pages() -> dict[str, str]:
     """Return the text of every page of the reference by its path below ``docs/reference``."""
-    found = {f"commands/{name}.md": command_page(each) for name, each in commands().items()}
+    found = {f"commands/{name}.md": command_page(name, each) for name, each in commands().items()}
     lines = [
-        f"- [seqmtl {name}]({name}.md): {_escape(each.summary)}"
+        f"- [seqmtl {name}]({name}.md): {_escape(described(each)[0])}"
         for name, each in commands().items()
     ]
     found["commands/index.md"] = _index(

@@ -189,7 +189,7 @@ def learn_parts(
     trust, C : float
         x and C.
     """
-    y, none = np.where(data.labels > 0, 1.0, -1.0), np.zeros(0, dtype=np.int64)
+    y = np.where(data.labels > 0, 1.0, -1.0)
     examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,), weight)
     settings, a = replace(settings_of(model.training), C=C), trust * relatives.weights
     given = _scores(model, data, a)
@@ -199,15 +199,8 @@ def learn_parts(
             examples.take(rows), given[rows], settings, model.features, _scales(model)
         )
     every[-1] = every[:-1].mean(axis=0)
-    models = [
-        _alone(
-            model,
-            relatives,
-            examples,
-            AdaptedTask(a, dual_coef, none, np.zeros(0), {trust: 1.0}, C),
-        )
-        for dual_coef in every
-    ]
+    learnt = [AdaptedTask(a, dual_coef, {trust: 1.0}) for dual_coef in every]
+    models = [_alone(model, relatives, examples, one) for one in learnt]
     for adapted in models:
         adapted.training["adapted"][name]["calls"] = True
     return models

@@ -22,7 +22,7 @@ candidates are weighed on a sample, and one function with their mean a and C lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -58,22 +58,19 @@ class AdaptedTask:
         a, the weights of the relatives.
     dual_coef : ndarray of float64, shape (n,)
         delta = sum_i dual_coef_i phi(x_i).
-    rows : ndarray of int64, shape (m,)
-        The examples that were cross-validated: all, or a sample.
-    scores : ndarray of float64, shape (m,)
-        Their scores in cross-validation.
     evidence : dict of float to float
         Weight of every trust value after seeing the labels.
-    C : float
-        Geometric mean of the costs.
+    rows : ndarray of int64, shape (m,)
+        The examples that were cross-validated: all, a sample, or none.
+    scores : ndarray of float64, shape (m,)
+        Their scores in cross-validation.
     """
 
     weights: Array
     dual_coef: Array
-    rows: NDArray[np.int64]
-    scores: Array
     evidence: dict[float, float]
-    C: float
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    scores: Array = field(default_factory=lambda: np.zeros(0))
 
 
 def check_labels(y: NDArray[Any], name: str) -> None:
@@ -141,17 +138,15 @@ def learn(
     mixture = posterior / np.maximum([fit.scores.std() for fit in fits], 1e-12)
     mixture /= mixture.sum()
     a = (mixture * trusts) @ np.array(directions)[numbers]
-    C = float(np.exp(posterior @ np.log(costs)))
     if rows.size == n:
         dual_coef = np.zeros(n)  # of copies, the first has that of all
         dual_coef[folds.rows] = folds.y * (mixture @ np.array([fit.alpha for fit in fits]))
     else:
-        dual_coef = dual_coefficients(
-            examples, scores @ a, replace(settings, C=C), features, scales
-        )
+        settings = replace(settings, C=float(np.exp(posterior @ np.log(costs))))
+        dual_coef = dual_coefficients(examples, scores @ a, settings, features, scales)
     cv_scores = (mixture @ np.array([fit.scores for fit in fits]))[folds.copy_of]
     evidence = {trust: float(posterior[trusts == trust].sum()) for trust in TRUSTS}
-    return AdaptedTask(a, dual_coef, rows, cv_scores, evidence, C)
+    return AdaptedTask(a, dual_coef, evidence, rows, cv_scores)
 
 
 def _given(

@@ -27,14 +27,12 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     is_first_time((SCORED_FROM_RELATIVES, name))  # so that it is not logged twice
     if not is_first_time((name, relatives.source)):
         return
-    if not relatives.nearest:
-        place = relatives.source.removeprefix("the place of ")
-        weights = "the mean weights" if place == relatives.source else "the weights"
+    taxon, tree = relatives.place, relatives.tree
+    if not tree:
+        place = taxon.removeprefix("the place of ")
+        weights = "the mean weights" if place == taxon else "the weights"
         logger.info("%s: scored with %s of %s", name, weights, place.removeprefix("the mean of "))
         return
-    taxon, _, tree = relatives.source.removesuffix(relatives.distance_text).partition(
-        " in the tree "
-    )
     label = name if simplify(name) == simplify(taxon) else f"{name} ({taxon})"
     is_far = relatives.r2 < _FAR
     divergence = f"diverged {relatives.apart} ago" if relatives.is_dated else relatives.apart

@@ -55,8 +55,8 @@ class RelativeWeights(NamedTuple):
     ----------
     weights : ndarray of float64, shape (T,)
         a, not negative, with sum 1.
-    source : str
-        Where it comes from, for messages.
+    place : str
+        The task, or the taxon in a tree, that stands for it, for messages.
     r2 : float
         r2, from 0 to 1.
     nearest : str
@@ -65,17 +65,22 @@ class RelativeWeights(NamedTuple):
         Length of the path to it.
     alike : tuple of str
         The tasks to which it is as long: those of the nearest clade that has any.
-    is_dated : bool
-        Lengths are million years, so that the time since the two diverged is half the distance.
+    tree : str
+        The tree, or "" if none was used.
     """
 
     weights: Array
-    source: str
+    place: str
     r2: float
     nearest: str = ""
     distance: float = 0.0
     alike: tuple[str, ...] = ()
-    is_dated: bool = False
+    tree: str = ""
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether lengths are million years: the time since two diverged is half their distance."""
+        return self.tree in catalogue.names()
 
     @property
     def apart(self) -> str:
@@ -88,11 +93,14 @@ class RelativeWeights(NamedTuple):
         return bool(self.nearest) and self.distance < 1.0 * self.is_dated + 1e-9
 
     @property
-    def distance_text(self) -> str:
-        """The end of the source, with the nearest task."""
-        if self.is_same_place:
-            return f", the place of {self.nearest}"
-        return f", {self.apart} from {self.nearest}, the nearest" if self.nearest else ""
+    def source(self) -> str:
+        """Where the weights come from, with the nearest task."""
+        if not self.tree:
+            return self.place
+        apart = f"the place of {self.nearest}"
+        if not self.is_same_place:
+            apart = f"{self.apart} from {self.nearest}, the nearest"
+        return f"{self.place} in the tree {self.tree}, {apart}"
 
 
 def years(*distances: float) -> str:
@@ -291,11 +299,7 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
     nearest = int(distances.argmin())
     distance = float(distances[nearest])
     alike = tuple(names[i] for i in np.flatnonzero(distances <= ALIKE * distance))
-    is_dated = tree.source in catalogue.names()
-    relatives = RelativeWeights(
-        weights, f"{taxon} in {where}", r2, names[nearest], distance, alike, is_dated
-    )
-    return relatives._replace(source=relatives.source + relatives.distance_text)
+    return RelativeWeights(weights, taxon, r2, names[nearest], distance, alike, tree.source)
 
 
 def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:

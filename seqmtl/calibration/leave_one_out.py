@@ -164,19 +164,16 @@ def _mean_shares(G: NDArray[Any], m: int) -> NDArray[np.float64]:
     return np.array([of_free, float(np.mean(np.maximum(1.0 - of_span / diagonal[m:], 0.0)))])
 
 
-def find_alike(rows: Rows, W: TaskWeights | None = None) -> NDArray[np.int64]:
+def find_alike(rows: Rows, W: TaskWeights) -> NDArray[np.int64]:
     """Assign numbers to the distinct rows, whatever their tasks and labels.
 
     Copies have the same squared norm, and the same score by a random mixture of the weights W of
-    the tasks that were trained on them, or by random weights.
+    the tasks that were trained on them.
     """
     rng = np.random.default_rng(0)
-    if W is None:
-        mixture = rng.random(rows.n_features, dtype=np.float32)
-    else:
-        mixture = np.zeros(W.shape[0], W.dtype)
-        for V in W.tables:
-            mixture += V @ rng.random((V.shape[1],)).astype(V.dtype)
+    mixture = np.zeros(W.shape[0], W.dtype)
+    for V in W.tables:
+        mixture += V @ rng.random((V.shape[1],)).astype(V.dtype)
     scores = rows.scores(mixture[:, np.newaxis], np.zeros(rows.n_rows, dtype=np.int16))
     return find_copies(scores, rows.squared_norms())
 
@@ -189,18 +186,11 @@ def find_copies(scores: NDArray[np.float64], norms: NDArray[np.float64]) -> NDAr
     ndarray of int64, shape (n,)
         Group of every example, from 0 to n_distinct - 1.
     """
-    rounded = _rounded(scores)
-    order = np.argsort(rounded)
-    is_same = np.diff(rounded[order]) == 0
-    is_tied = np.append(is_same, False) | np.append(False, is_same)
-    tied = order[is_tied]  # few, so that they can be sorted by both keys
-    norms = _rounded(norms)[tied]
-    ranks = np.lexsort((norms, rounded[tied]))
-    order[is_tied] = tied[ranks]
-    is_new = np.append(False, ~is_same)
-    is_new[np.flatnonzero(is_tied)[1:]] |= np.diff(norms[ranks]) != 0
+    keys = _rounded(norms), _rounded(scores)
+    order = np.lexsort(keys)
+    is_new = [np.diff(key[order], prepend=np.nan) != 0 for key in keys]
     group = np.empty(scores.size, dtype=np.int64)
-    group[order] = np.cumsum(is_new)
+    group[order] = np.cumsum(np.any(is_new, axis=0)) - 1
     return group
 
 

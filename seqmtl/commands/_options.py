@@ -10,10 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from seqmtl.commands import _kinds
-from seqmtl.commands._request import Field, Request, option, options_of, required
+from seqmtl.commands._request import Field, Request, option, required
 from seqmtl.exceptions import UsageError
 from seqmtl.features.grammar import GRAMMAR
-from seqmtl.files.write import write_json
 from seqmtl.relations.kinds import KINDS, MANUAL, PLAIN
 
 if TYPE_CHECKING:
@@ -184,14 +183,8 @@ class WindowInput(Request):
             references=references,
             excluded=excluded,
             seed=self.seed,
-            is_split_asked=self.is_split_asked,
+            is_split_asked="split" in [each.name for each in self.given()],
         )
-
-    @property
-    def is_split_asked(self) -> bool:
-        """Whether the split is not that of the command."""
-        defaults = {each.name: each.default for each in options_of(type(self))}
-        return self.split != defaults.get("split", self.split)
 
     @property
     def files(self) -> list[str]:
@@ -286,26 +279,6 @@ class SitesInput(WindowInput):
             seed=self.seed,
             require_labels=require_labels,
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingRun(Threads):
-    """What training writes, and how it runs."""
-
-    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
-    json: str | None = summary_file("write the training summary as JSON")
-
-    def finish(self, model: Model, summary: str, tol: float) -> None:
-        """Write the model and its summary, and log it."""
-        model.save(self.output)
-        write_json(self.json, {"schema_version": 1, **model.training})
-        logger.info("%s: %s, %.1f s", self.output, summary, model.training["seconds"])
-        if not model.training["converged"]:
-            remedy = "raise --max-epochs or --tol"
-            if model.training["stopped_by"] == "rounding":
-                remedy = f"{model.training['settings']['dtype']} weights allow no smaller gap than "
-                remedy += f"{model.training['duality_gap']:.1e}; raise --tol"
-            logger.warning("not converged to the tolerance %g; %s", tol, remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import takewhile
 from typing import NoReturn
 
-from seqmtl.commands._command import Command, Messages
 from seqmtl.commands._console import show
-from seqmtl.commands._request import Option, options_of
+from seqmtl.commands._help import Messages, help_of
+from seqmtl.commands._request import Document, Option, Request, name_of, options_of
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, UsageError
 
 _ALIKE = 0.6  # least similarity of two spellings
@@ -39,10 +42,10 @@ class Parser(argparse.ArgumentParser):
     change their meaning with each new option.
     """
 
-    def __init__(self, command: Command) -> None:
-        super().__init__(f"seqmtl {command.name}", allow_abbrev=False, exit_on_error=False)
+    def __init__(self, command: type[Request]) -> None:
+        super().__init__(f"seqmtl {name_of(command)}", allow_abbrev=False, exit_on_error=False)
         self.command = command
-        self.options = (*options_of(command.request), *options_of(Messages))
+        self.options = (*options_of(command), *options_of(Messages))
         for each in self.options:
             self._add(each)
 
@@ -55,25 +58,33 @@ class Parser(argparse.ArgumentParser):
                 each.name, metavar=each.metavar, nargs=nargs, default=argparse.SUPPRESS
             )
             return
-        action: str | type[argparse.Action] = "store"
+        action = "store"
         if each.is_flag:
             action = "store_true"
-        elif each.long_help is not None:
-            action = _TextOrHelp
         elif each.is_repeated:
             action = "extend" if each.takes_several else "append"
+        more: Document = {"nargs": "+"} if each.takes_several else {}
+        if each.long_help is not None:
+            more["type"] = partial(self._text, each.long_help)
         self.add_argument(
             *each.names,
             dest=each.name,
             action=action,
-            **({"nargs": "+"} if each.takes_several else {}),
+            **more,
             required=each.is_required,
             default=argparse.SUPPRESS,
         )
 
+    def _text(self, long_help: str, text: str) -> str:
+        """Return the value of an option, or show what its values may be if that is ``help``."""
+        if text == "help":
+            show(f"{long_help}\n")
+            self.exit()
+        return text
+
     def print_help(self, file: object = None) -> None:
         """Show the help of the command."""
-        show(self.command.help())
+        show(help_of(self.command))
 
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments."""
@@ -85,8 +96,14 @@ class Parser(argparse.ArgumentParser):
         Raises
         ------
         UsageError
-            If an option is unknown or incomplete, or one is missing.
+            If an option is unknown or incomplete, one is missing, or an argument is not text.
         """
+        for argument in arguments:
+            if re.search("[\ud800-\udfff]", argument):
+                fault = "is not UTF-8, as models and summaries are; rename the file"
+                if sys.getfilesystemencoding() != "utf-8":
+                    fault = "has letters that this locale lacks; set PYTHONUTF8=1"
+                raise UsageError(f"{argument!a} {fault}")
         flags = ["--help", *(name for each in self.options for name in each.names)]
         check_flags(arguments, flags)
         try:
@@ -96,29 +113,8 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(error.message) from error
             name = as_typed(error.argument_name.split("/"), arguments)
             raise UsageError(f"{name}: {error.message}") from error
-        quiet, log_json, debug = (
-            bool(values.pop(name, False)) for name in ("quiet", "log_json", "debug")
-        )
-        return values, Messages(quiet=quiet, log_json=log_json, debug=debug)
-
-
-class _TextOrHelp(argparse.Action):
-    """Store the value of an option, or show what its values may be if that is ``help``."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: object,
-        option_string: str | None = None,
-    ) -> None:
-        if values != "help":
-            setattr(namespace, self.dest, values)
-            return
-        assert isinstance(parser, Parser)
-        (text,) = (each.long_help for each in parser.options if each.name == self.dest)
-        show(f"{text}\n")
-        parser.exit()
+        names = [each.name for each in options_of(Messages)]
+        return values, Messages(**{name: values.pop(name, False) for name in names})
 
 
 def check_flags(arguments: Iterable[str], flags: Iterable[str]) -> None:

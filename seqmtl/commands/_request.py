@@ -204,14 +204,26 @@ class Request:
         UsageError
             For the first of them that was given.
         """
-        options = {each.name: each for each in options_of(type(self))}
+        given = {each.name: each for each in self.given()}
         for name in names:
-            if name in options and getattr(self, name) != options[name].default:
-                raise UsageError(f"{options[name].names[-1]} {reason}")
+            if name in given:
+                raise UsageError(f"{given[name].names[-1]} {reason}")
+
+    def given(self) -> list[Option]:
+        """Return the options that are not at their defaults."""
+        return [each for each in options_of(type(self)) if getattr(self, each.name) != each.default]
 
     def run(self) -> object:
         """Do it; return the result."""
         raise NotImplementedError
+
+    def show(self, result: Any) -> str:
+        """Return a text for people about the result, unless JSON goes to standard output."""
+        return ""
+
+    def has_converged(self, result: Any) -> bool:
+        """Return whether a training reached the tolerance."""
+        return True
 
     def __call__(self) -> object:
         """Do it with its threads; return the result."""
@@ -225,11 +237,7 @@ class Request:
     @property
     def command(self) -> str:
         """The command as it was typed, or the Python call."""
-        given = [
-            f"{each.name}={_as_argument(getattr(self, each.name))!r}"
-            for each in options_of(type(self))
-            if getattr(self, each.name) != each.default
-        ]
+        given = [f"{each.name}={_as_argument(getattr(self, each.name))!r}" for each in self.given()]
         name = name_of(type(self)).replace("-", "_")
         return self.command_line or f"seqmtl.{name}({', '.join(given)})"
 

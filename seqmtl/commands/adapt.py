@@ -1,4 +1,22 @@
-"""``seqmtl adapt``: add an organism to a trained model, from few labels or none."""
+"""Add an organism to a trained model, from few labels or none.
+
+examples:
+  seqmtl adapt splice.seqmtl few.tsv --organism c_briggsae --tree nematodes -o new.seqmtl
+  seqmtl adapt starter:donor few.tsv --organism midge --like Diptera --prevalence 0.01 -o new.seqmtl
+  seqmtl adapt splice.seqmtl --organism c_briggsae --like c_elegans -o new.seqmtl  # no labels
+  seqmtl adapt starter:splice --genome c_briggsae=c_briggsae.fa --organism c_briggsae -o pair.seqmtl
+
+The data that the model was trained on are not needed. The organism starts as a mean of the
+organisms of the model, in which its relatives count more; its labels, at least two of each class,
+then change the weights of the relatives, the trust in them, and the weights of the k-mers. seqmtl
+info shows how much each relative counts. An organism that was adapted before is adapted further:
+give only labels that it has not seen. Without labels, it is scored from its relatives.
+
+A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
+Donors are GT or GC; others of --consensus are scored as GT, and how much rarer they are is learnt.
+
+Probabilities hold at --prevalence. With many labels, calibrate on others: seqmtl calibrate.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +27,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
@@ -23,7 +40,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapt(_options.TrainingRun, _options.SitesInput):
+class Adapt(_options.Threads, _options.SitesInput):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
@@ -61,6 +78,8 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
     )
     introns: str | None = _options.known_introns()
     consensus: str | None = _options.donors()
+    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
+    json: str | None = _options.summary_file("write the training summary as JSON")
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
@@ -224,28 +243,5 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         counts = facts[list(facts)[match_names([self.organism], list(facts), dataset)[0]]]
         return float(counts["sites"] / (counts["sites"] + counts["candidates"]))
 
-
-_TEXT = """\
-  seqmtl adapt splice.seqmtl few.tsv --organism c_briggsae --tree nematodes -o new.seqmtl
-  seqmtl adapt starter:donor few.tsv --organism midge --like Diptera --prevalence 0.01 -o new.seqmtl
-  seqmtl adapt splice.seqmtl --organism c_briggsae --like c_elegans -o new.seqmtl  # no labels
-  seqmtl adapt starter:splice --genome c_briggsae=c_briggsae.fa --organism c_briggsae -o pair.seqmtl
-
-The data that the model was trained on are not needed. The organism starts as a mean of the
-organisms of the model, in which its relatives count more; its labels, at least two of each class,
-then change the weights of the relatives, the trust in them, and the weights of the k-mers. seqmtl
-info shows how much each relative counts. An organism that was adapted before is adapted further:
-give only labels that it has not seen. Without labels, it is scored from its relatives.
-
-A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
-Donors are GT or GC; others of --consensus are scored as GT, and how much rarer they are is learnt.
-
-Probabilities hold at --prevalence. With many labels, calibrate on others: seqmtl calibrate."""
-
-COMMAND = Command(
-    Adapt,
-    "add an organism to a trained model, from few labels or none",
-    _TEXT,
-)
 
 adapt = python_function(Adapt)

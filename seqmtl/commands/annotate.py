@@ -1,4 +1,27 @@
-"""``seqmtl annotate``: the introns of a genome without annotation."""
+"""Find the introns of a genome without annotation or RNA-seq.
+
+examples:
+  seqmtl annotate mosquito.fa.gz --like Diptera -o mosquito
+  seqmtl annotate briggsae.fa --like c_elegans --organism c_briggsae -o briggsae
+  seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
+
+Only the genome and the name of a relative are needed. Name the nearest that you know: which
+organisms of the model count is settled on the genome. The model predicts introns, is adapted to its
+own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
+
+  report.html            numbers, precision, recall and lengths of introns, logos, warnings
+  sites.introns.gff3     introns of probability 0.1 or more
+  sites.donor.bed.gz     donors and acceptors of probability 0.1 or more, each in a file
+  sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
+  model.seqmtl           the adapted model, for seqmtl scan, variants and explain
+  summary.json           the rounds, and the numbers of introns and sites
+
+The messages and the report have the precision and recall that the probabilities imply; seqmtl info
+starter:splice lists the precision that was measured in held-out organisms. If introns are known
+from reads, proteins or a few genes, give them with --introns. The name of the file is only a label:
+an organism of the model, whose genome it has seen, is scored without adapting if --organism says
+that the genome is its own.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +32,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.streams import check_regular
@@ -208,33 +230,5 @@ class Annotate(_options.Threads):
         write_page(contents, self._path(_PAGE), title=title, command=self.command)
         return summary
 
-
-_TEXT = """\
-  seqmtl annotate mosquito.fa.gz --like Diptera -o mosquito
-  seqmtl annotate briggsae.fa --like c_elegans --organism c_briggsae -o briggsae
-  seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
-
-Only the genome and the name of a relative are needed. Name the nearest that you know: which
-organisms of the model count is settled on the genome. The model predicts introns, is adapted to its
-own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
-
-  report.html            numbers, precision, recall and lengths of introns, logos, warnings
-  sites.introns.gff3     introns of probability 0.1 or more
-  sites.donor.bed.gz     donors and acceptors of probability 0.1 or more, each in a file
-  sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
-  model.seqmtl           the adapted model, for seqmtl scan, variants and explain
-  summary.json           the rounds, and the numbers of introns and sites
-
-The messages and the report have the precision and recall that the probabilities imply; seqmtl info
-starter:splice lists the precision that was measured in held-out organisms. If introns are known
-from reads, proteins or a few genes, give them with --introns. The name of the file is only a label:
-an organism of the model, whose genome it has seen, is scored without adapting if --organism says
-that the genome is its own."""
-
-COMMAND = Command(
-    Annotate,
-    "find the introns of a genome without annotation or RNA-seq",
-    _TEXT,
-)
 
 annotate = python_function(Annotate)

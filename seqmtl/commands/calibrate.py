@@ -1,4 +1,27 @@
-"""``seqmtl calibrate``: turn scores into probabilities, using held-out candidates or windows."""
+"""Turn scores into probabilities, per organism, using held-out data.
+
+examples:
+  seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
+  seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
+
+For the `seqmtl dataset` folder that the model was trained on, every candidate of the validation and
+training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
+Candidates of training regions are scored by models with the same hyperparameters, each trained
+without their region (--folds). For another dataset only the validation regions are scored, and the
+prevalence is that of its genomes. Windows of a table must be held out from training; give their
+--prevalence, the share of true sites among the candidates to be scored. Every probability is based
+on at least ten true sites, so there are no high ones if sites are few. Probabilities increase with
+the score. If there are several consensus sequences, such as GT and GC, a constant is added to the
+scores of each, so that each has its own prior.
+
+columns: precision is that of all candidates with at least this score; probability is that of
+candidates with exactly this score, which is lower. The second table compares the expected number of
+sites (the sum of the probabilities) with the true number, for all candidates, those above 0.1, and
+bins of the probability; probabilities are cross-fitted. true_ci95: 95 % interval of the true
+number. calibrated: yes, if both numbers are within a factor of 1.25; within error, if they are not,
+but the expected one is in the Poisson interval, which may be narrower; else no. JSON has the
+calibration error, too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +30,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import InputFormatError, errors_about
 from seqmtl.files.write import check_outputs, write_json
@@ -92,6 +114,12 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         )
         return summary
 
+    def show(self, summary: Document) -> str:
+        """Show the score thresholds and the reliability of every organism."""
+        from seqmtl.evaluation import reliability_table, thresholds_table
+
+        return f"{thresholds_table(summary['tasks'])}\n{reliability_table(summary['tasks'])}"
+
 
 def _with_training_regions(
     model: MultiTaskModel,
@@ -133,39 +161,5 @@ def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]
     facts = read_summary(dataset)["organisms"]
     return {n: facts[n]["sites"] / (facts[n]["sites"] + facts[n]["candidates"]) for n in names}
 
-
-_TEXT = """\
-  seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
-  seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
-
-For the `seqmtl dataset` folder that the model was trained on, every candidate of the validation and
-training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
-Candidates of training regions are scored by models with the same hyperparameters, each trained
-without their region (--folds). For another dataset only the validation regions are scored, and the
-prevalence is that of its genomes. Windows of a table must be held out from training; give their
---prevalence, the share of true sites among the candidates to be scored. Every probability is based
-on at least ten true sites, so there are no high ones if sites are few. Probabilities increase with
-the score. If there are several consensus sequences, such as GT and GC, a constant is added to the
-scores of each, so that each has its own prior.
-
-columns: precision is that of all candidates with at least this score; probability is that of
-candidates with exactly this score, which is lower. The second table compares the expected number of
-sites (the sum of the probabilities) with the true number, for all candidates, those above 0.1, and
-bins of the probability; probabilities are cross-fitted. true_ci95: 95 % interval of the true
-number. calibrated: yes, if both numbers are within a factor of 1.25; within error, if they are not,
-but the expected one is in the Poisson interval, which may be narrower; else no. JSON has the
-calibration error, too."""
-
-
-def _show(_: Calibrate, summary: Document) -> str:
-    """Show the score thresholds and the reliability of every organism."""
-    from seqmtl.evaluation import reliability_table, thresholds_table
-
-    return f"{thresholds_table(summary['tasks'])}\n{reliability_table(summary['tasks'])}"
-
-
-COMMAND = Command(
-    Calibrate, "turn scores into probabilities, per organism, using held-out data", _TEXT, _show
-)
 
 calibrate = python_function(Calibrate)

@@ -1,4 +1,17 @@
-"""``seqmtl compare``: methods on the same splits, each tuned on its own training labels."""
+r"""Compare individual, union, multi-task and MKL models and the default of train.
+
+examples:
+  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --train-size 1000 \
+                 --json comparison.json --plot comparison.png > comparison.md
+  seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
+
+methods:
+  individual, union  one model per organism; one model of all windows
+  mtl                similarity of the organisms, from --tree or --similarity
+  mkl                learned weights of the clades of the tree; one cost for all organisms
+  default            what seqmtl train does by default
+  unseen             each organism predicted by the default model of the others
+"""
 
 from __future__ import annotations
 
@@ -10,7 +23,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
@@ -153,6 +165,16 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
         if self.plot:
             save_figure(draw_comparison(document), self.plot)
 
+    def show(self, document: Document) -> str:
+        """Show the means and spreads."""
+        from seqmtl.comparison.results import to_markdown
+
+        return to_markdown(document)
+
+    def has_converged(self, document: Document) -> bool:
+        """Return whether all runs reached the tolerance."""
+        return all(all(entry["converged"]) for entry in document["methods"].values())
+
 
 def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
@@ -186,33 +208,5 @@ def _comparison(request: Compare) -> Comparison:
         train_size=request.train_size,
     )
 
-
-_TEXT = """\
-  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --train-size 1000 \\
-                 --json comparison.json --plot comparison.png > comparison.md
-  seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
-
-methods:
-  individual, union  one model per organism; one model of all windows
-  mtl                similarity of the organisms, from --tree or --similarity
-  mkl                learned weights of the clades of the tree; one cost for all organisms
-  default            what seqmtl train does by default
-  unseen             each organism predicted by the default model of the others"""
-
-
-def _show(_: Compare, document: Document) -> str:
-    """Show the means and spreads."""
-    from seqmtl.comparison.results import to_markdown
-
-    return to_markdown(document)
-
-
-COMMAND = Command(
-    Compare,
-    "compare individual, union, multi-task and MKL models and the default of train",
-    _TEXT,
-    _show,
-    lambda document: all(all(entry["converged"]) for entry in document["methods"].values()),
-)
 
 compare = python_function(Compare)

@@ -1,4 +1,9 @@
-"""``seqmtl demo``: a new genome without labels, with the commands a user would type."""
+"""Annotate a new genome without labels: simulate, train, annotate, report.
+
+examples:
+  seqmtl demo                   # writes seqmtl-demo/report.html
+  seqmtl demo -o demo --seed 2
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,13 @@ import os
 import shlex
 import subprocess
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from seqmtl._messages import messages_from
 from seqmtl.commands import _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._parser import Parser
 from seqmtl.commands._request import Request, option
+from seqmtl.commands.main import command_named
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -60,10 +64,6 @@ _STEPS = {
     ),
 }
 
-_EXAMPLES = """\
-  seqmtl demo                   # writes seqmtl-demo/report.html
-  seqmtl demo -o demo --seed 2"""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Request):
@@ -90,10 +90,22 @@ class Demo(Request):
         arguments = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *arguments])
         _tell(command_line)
-        command = import_module(f"seqmtl.commands.{arguments[0]}").COMMAND
+        command = command_named(arguments[0])
         values, _ = Parser(command).values(arguments[1:])
         with messages_from(logging.WARNING):
-            return command.request(**values, command_line=command_line)()
+            return command(**values, command_line=command_line)()
+
+    def show(self, contents: FolderContents) -> str:
+        """Show the summary of the page, and name both pages."""
+        from seqmtl.reporting.summary_text import summarise
+
+        pages = [os.path.join(self.output, name, "report.html") for name in (_NEW, "")]
+        lines = [
+            *summarise(contents),
+            f"{pages[0]}: the new genome without labels; open it in a browser",
+            f"{pages[1]}: the same, compared with its annotation, and the model of the five",
+        ]
+        return "".join(f"{line}\n" for line in lines)
 
 
 def _check_folder(folder: str) -> None:
@@ -118,24 +130,3 @@ def _check_folder(folder: str) -> None:
 def _tell(line: str) -> None:
     if logger.isEnabledFor(logging.INFO):
         print(line, flush=True)
-
-
-def _show(request: Demo, contents: FolderContents) -> str:
-    """Show the summary of the page, and name both pages."""
-    from seqmtl.reporting.summary_text import summarise
-
-    pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
-    lines = [
-        *summarise(contents),
-        f"{pages[0]}: the new genome without labels; open it in a browser",
-        f"{pages[1]}: the same, compared with its annotation, and the model of the five",
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-COMMAND = Command(
-    Demo,
-    "annotate a new genome without labels: simulate, train, annotate, report",
-    _EXAMPLES,
-    _show,
-)

@@ -1,4 +1,22 @@
-"""``seqmtl evaluate``: AUROC and AUPRC of a model, per organism."""
+"""AUROC and AUPRC per organism, with confidence intervals.
+
+examples:
+  seqmtl evaluate splice.seqmtl dataset
+  seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
+  seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
+  seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
+
+For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
+both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. For a table,
+only its rows are scored: auprc_windows, which is higher if the table has fewer decoys than the
+genome. precision_80 is the precision at 80 % recall.
+
+JSON has more: 95 % intervals, the precision at other recalls and, for calibrated models, the
+expected and the true number of sites by probability; seqmtl report makes tables and pictures of it.
+
+A model of seqmtl pair takes two datasets. Sites are scored alone and with their partners, in the
+regions that are in the same split of both; --plot has a curve of each.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +25,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function
 from seqmtl.exceptions import InputFormatError, UsageError
 from seqmtl.files.write import check_outputs, write_json
@@ -111,6 +128,20 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
             evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, held.blocks)
         return metrics
 
+    def show(self, metrics: Document) -> str:
+        """Show AUPRC, AUROC and the precision at 80 % recall of every organism."""
+        from seqmtl.evaluation import metrics_table
+        from seqmtl.evaluation.tables import stacked
+
+        if "signals" not in metrics:
+            return metrics_table(metrics)
+        tables = [
+            metrics_table(results, signal=signal, method=method)
+            for signal, by_method in metrics["signals"].items()
+            for method, results in by_method.items()
+        ]
+        return stacked(tables)
+
 
 def _joined(results: list[CandidateScores]) -> CandidateScores:
     """Return the scores of all signals and methods of a paired model, with these in the names."""
@@ -147,40 +178,5 @@ def _warn_of_failures(metrics: Document) -> None:
                 line,
             )
 
-
-_TEXT = """\
-  seqmtl evaluate splice.seqmtl dataset
-  seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
-  seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
-  seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
-
-For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
-both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. For a table,
-only its rows are scored: auprc_windows, which is higher if the table has fewer decoys than the
-genome. precision_80 is the precision at 80 % recall.
-
-JSON has more: 95 % intervals, the precision at other recalls and, for calibrated models, the
-expected and the true number of sites by probability; seqmtl report makes tables and pictures of it.
-
-A model of seqmtl pair takes two datasets. Sites are scored alone and with their partners, in the
-regions that are in the same split of both; --plot has a curve of each."""
-
-
-def _show(_: Evaluate, metrics: Document) -> str:
-    """Show AUPRC, AUROC and the precision at 80 % recall of every organism."""
-    from seqmtl.evaluation import metrics_table
-    from seqmtl.evaluation.tables import stacked
-
-    if "signals" not in metrics:
-        return metrics_table(metrics)
-    tables = [
-        metrics_table(results, signal=signal, method=method)
-        for signal, by_method in metrics["signals"].items()
-        for method, results in by_method.items()
-    ]
-    return stacked(tables)
-
-
-COMMAND = Command(Evaluate, "AUROC and AUPRC per organism, with confidence intervals", _TEXT, _show)
 
 evaluate = python_function(Evaluate)

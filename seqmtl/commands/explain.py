@@ -1,4 +1,36 @@
-"""``seqmtl explain``: show what a model has learned, as figures and tables."""
+"""Show what a model has learned: POIMs, sequence logos, base contributions.
+
+examples:
+  seqmtl explain splice.seqmtl -o explained
+  seqmtl explain splice.seqmtl --organism c_elegans --max-order 8 -o worm
+  seqmtl explain splice.seqmtl windows.tsv.gz -o explained
+  seqmtl explain splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o explained
+
+Positions are relative to the first base of the site (position 0). Importances are in units of the
+score. Files in DIR:
+  logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
+  poim_ORGANISM.png, .svg, .tsv            importance by order and position; top oligomers
+  poim_difference_A_mean.png, .svg         the same less the mean of all organisms, or of two
+                                           organisms less the second
+  position_importance.tsv                  the most important oligomer per order and position
+  kmers.tsv                                k-mers up- and downstream of the site, with their mean
+                                           importance over these positions
+  contributions.tsv, contributions_*.png   with DATA: the contribution of every base in the top
+                                           windows, and the effect of every substitution
+  summary.json                             settings and list of files
+The column beyond_letters is the part of an importance that single letters do not explain. It
+reveals motifs among letters that are important by themselves; within each region and length,
+kmers.tsv is sorted by it.
+
+Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
+have no importance.
+
+Of models without a site (features spectrum, gapped) the importance is the same everywhere:
+top_kmers.tsv and kmers_ORGANISM.png have the k-mers of --max-order letters that raise or lower the
+expected score most, and the number of windows of DATA with them; motifs_ORGANISM.png aligns those
+above 0. Of features such as wd:5,spectrum:1-6 without a site, only the k-mers anywhere are in these
+files. Positions in contributions.tsv count from the first base of the window.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +43,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
 
@@ -52,27 +83,21 @@ class Explain(_options.SitesInput, _options.Threads):
         dict
             Its summary.json.
         """
+        from seqmtl.files.write import atomic_folder, write_json
+        from seqmtl.loading import load_window_model
+
         started = time.perf_counter()
         _kinds.require_matplotlib("seqmtl explain")
-        summary = _write_folder(self)
+        _check_folder(self)
+        about = {"kind": _KIND, "seqmtl_version": __version__, "model": self.model}
+        with atomic_folder(self.output, last=_SUMMARY) as folder:
+            model = load_window_model(self.model)
+            with errors_about(self.source_of(None).name or None):
+                facts = _explain_organisms(model, self, folder)
+            summary = {"schema_version": 2, **about, **facts}
+            write_json(folder / _SUMMARY, summary)
         seconds = time.perf_counter() - started
         logger.info("%s: %d files, %.1f s", self.output, len(summary["files"]), seconds)
-        return summary
-
-
-def _write_folder(request: Explain) -> Document:
-    """Write the folder; return its summary."""
-    from seqmtl.files.write import atomic_folder, write_json
-    from seqmtl.loading import load_window_model
-
-    _check_folder(request)
-    with atomic_folder(request.output, last=_SUMMARY) as folder:
-        model = load_window_model(request.model)
-        with errors_about(request.source_of(None).name or None):
-            facts = _explain_organisms(model, request, folder)
-        about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
-        summary = {"schema_version": 2, **about, **facts}
-        write_json(folder / _SUMMARY, summary)
         return summary
 
 
@@ -164,41 +189,5 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
     check_organism_named(windows, model.tasks)
     return windows_by_organism(windows, organisms)
 
-
-_TEXT = """\
-  seqmtl explain splice.seqmtl -o explained
-  seqmtl explain splice.seqmtl --organism c_elegans --max-order 8 -o worm
-  seqmtl explain splice.seqmtl windows.tsv.gz -o explained
-  seqmtl explain splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o explained
-
-Positions are relative to the first base of the site (position 0). Importances are in units of the
-score. Files in DIR:
-  logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
-  poim_ORGANISM.png, .svg, .tsv            importance by order and position; top oligomers
-  poim_difference_A_mean.png, .svg         the same less the mean of all organisms, or of two
-                                           organisms less the second
-  position_importance.tsv                  the most important oligomer per order and position
-  kmers.tsv                                k-mers up- and downstream of the site, with their mean
-                                           importance over these positions
-  contributions.tsv, contributions_*.png   with DATA: the contribution of every base in the top
-                                           windows, and the effect of every substitution
-  summary.json                             settings and list of files
-The column beyond_letters is the part of an importance that single letters do not explain. It
-reveals motifs among letters that are important by themselves; within each region and length,
-kmers.tsv is sorted by it.
-
-Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
-have no importance.
-
-Of models without a site (features spectrum, gapped) the importance is the same everywhere:
-top_kmers.tsv and kmers_ORGANISM.png have the k-mers of --max-order letters that raise or lower the
-expected score most, and the number of windows of DATA with them; motifs_ORGANISM.png aligns those
-above 0. Of features such as wd:5,spectrum:1-6 without a site, only the k-mers anywhere are in these
-files. Positions in contributions.tsv count from the first base of the window."""
-
-
-COMMAND = Command(
-    Explain, "show what a model has learned: POIMs, sequence logos, base contributions", _TEXT
-)
 
 explain = python_function(Explain)

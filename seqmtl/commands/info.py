@@ -1,4 +1,14 @@
-"""``seqmtl info``: describe a model file."""
+"""Describe a model: tasks, task kernel, features, training.
+
+examples:
+  seqmtl info splice.seqmtl
+  seqmtl info starter:donor
+  seqmtl info splice.seqmtl --json - | jq .duality_gap
+
+evidence of trust: the weight of each level of trust in the relatives (0 to 1), from the likelihood
+of held-out labels. log-likelihood: that of these labels, for each set of features. See "Which
+relatives to trust" on the page Method of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +16,9 @@ import os
 from dataclasses import dataclass
 
 from seqmtl.commands import _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, Request
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.write import check_outputs, write_json
-
-_TEXT = """\
-  seqmtl info splice.seqmtl
-  seqmtl info starter:donor
-  seqmtl info splice.seqmtl --json - | jq .duality_gap
-
-evidence of trust: the weight of each level of trust in the relatives (0 to 1), from the likelihood
-of held-out labels. log-likelihood: that of these labels, for each set of features. See "Which
-relatives to trust" on the page Method of the documentation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,6 @@ class Info(Request):
         write_json(self.json, description)
         return {**description, "text": text}
 
-
-def _show(_: Info, description: Document) -> str:
-    return str(description["text"])
-
-
-COMMAND = Command(Info, "describe a model: tasks, task kernel, features, training", _TEXT, _show)
+    def show(self, description: Document) -> str:
+        """Show the text of the model."""
+        return str(description["text"])

@@ -1,7 +1,33 @@
-"""``seqmtl introns``: judge the introns of an annotation, of reads, or of hints."""
+r"""Judge the introns of an annotation, of reads or hints.
+
+examples:
+  seqmtl introns starter:splice genome.fa annotation.gff3 --organism a_thaliana -o judged
+  seqmtl introns starter:splice beetle.fa.gz braker.gtf --like Coleoptera -o judged
+  seqmtl introns starter:splice beetle.fa.gz SJ.out.tab --like Coleoptera --min-probability 0.1 \
+      -o filtered
+
+For every intron: the probability that both of its ends are right, by their sites, the alternatives
+within 100 bases, lengths, and the reading frames around. An intron below 0.1 is doubtful. FOLDER
+gets
+
+  introns.tsv        each intron once: contig, first and last base (1-based), strand, letters,
+                     length, log-odds of both sites alone, probability (the highest among its
+                     transcripts), a more probable intron in its place, reads, transcripts
+  transcripts.tsv    of GFF3, GTF and BED12: introns, doubtful ones, the least probable one
+  NAME               FILE again, with the attribute intron_probability: of genes in the row of each
+                     transcript, its introns in reading direction; BED and SJ.out.tab have no
+                     attributes, and are written with --min-probability
+
+An end without the letters of a site (GT or GC, AG, or those of U12-type introns if the organism
+has them) has probability 0. An intron whose windows are not all on the contig has a dot; it stays
+in the file, and so do rows on contigs that the genome lacks. The worst introns come first by sort
+-k9,9g introns.tsv. If the genome was given to seqmtl annotate, give the model that it has
+written. BED12 in which all rows have two blocks is one of splice junctions (regtools).
+"""
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +37,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.streams import check_regular
@@ -24,6 +49,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
+_BATCH = 1 << 16  # lines that are compressed at a time
 _TABLE, _TRANSCRIPTS = "introns.tsv", "transcripts.tsv"
 _COLUMNS = (
     *("contig", "first", "last", "strand", "letters", "length"),
@@ -170,19 +196,8 @@ class Introns(_options.Relatives, _options.Threads):
                 are_hints=kind == "hints",
             )
         with open_packed(path) as stream:
-            for batch in _batches(lines):
+            while batch := b"".join(itertools.islice(lines, _BATCH)):
                 stream.write(packer(path)(batch))
-
-
-def _batches(lines: Iterable[bytes], size: int = 1 << 16) -> Iterator[bytes]:
-    """Yield lines in batches."""
-    batch: list[bytes] = []
-    for line in lines:
-        batch.append(line)
-        if len(batch) == size:
-            yield b"".join(batch)
-            batch = []
-    yield b"".join(batch)
 
 
 def _judge(
@@ -340,31 +355,5 @@ def _counts(path: str, introns: _Introns, n_given: int) -> Document:
         "at_contig_ends": n_unjudged,
     }
 
-
-_TEXT = """\
-  seqmtl introns starter:splice genome.fa annotation.gff3 --organism a_thaliana -o judged
-  seqmtl introns starter:splice beetle.fa.gz braker.gtf --like Coleoptera -o judged
-  seqmtl introns starter:splice beetle.fa.gz SJ.out.tab --like Coleoptera --min-probability 0.1 \\
-      -o filtered
-
-For every intron: the probability that both of its ends are right, by their sites, the alternatives
-within 100 bases, lengths, and the reading frames around. An intron below 0.1 is doubtful. FOLDER
-gets
-
-  introns.tsv        each intron once: contig, first and last base (1-based), strand, letters,
-                     length, log-odds of both sites alone, probability (the highest among its
-                     transcripts), a more probable intron in its place, reads, transcripts
-  transcripts.tsv    of GFF3, GTF and BED12: introns, doubtful ones, the least probable one
-  NAME               FILE again, with the attribute intron_probability: of genes in the row of each
-                     transcript, its introns in reading direction; BED and SJ.out.tab have no
-                     attributes, and are written with --min-probability
-
-An end without the letters of a site (GT or GC, AG, or those of U12-type introns if the organism
-has them) has probability 0. An intron whose windows are not all on the contig has a dot; it stays
-in the file, and so do rows on contigs that the genome lacks. The worst introns come first by sort
--k9,9g introns.tsv. If the genome was given to seqmtl annotate, give the model that it has
-written. BED12 in which all rows have two blocks is one of splice junctions (regtools)."""
-
-COMMAND = Command(Introns, "judge the introns of an annotation, of reads or hints", _TEXT)
 
 introns = python_function(Introns)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shlex
 import signal
 import sys
@@ -17,7 +16,6 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from seqmtl._messages import forget_logged, message_of
-from seqmtl.commands._command import Command, in_columns
 from seqmtl.commands._console import (
     open_streams,
     printable,
@@ -26,8 +24,9 @@ from seqmtl.commands._console import (
     warnings_as_messages,
     writing_to_the_end,
 )
+from seqmtl.commands._help import described, in_columns
 from seqmtl.commands._parser import Parser, check_flags, did_you_mean, usage_message
-from seqmtl.commands._request import Request
+from seqmtl.commands._request import Request, name_of
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
 
 logger = logging.getLogger("seqmtl")
@@ -65,10 +64,9 @@ def command_names() -> list[str]:
     return " ".join(GROUPS.values()).split()
 
 
-def command_named(name: str) -> Command:
-    """Return a command."""
-    command = import_module(f"seqmtl.commands.{name}").COMMAND
-    assert isinstance(command, Command)
+def command_named(name: str) -> type[Request]:
+    """Return the request of a command."""
+    command: type[Request] = getattr(import_module(f"seqmtl.commands.{name}"), name.capitalize())
     return command
 
 
@@ -76,7 +74,7 @@ def help_text() -> str:
     """Return the help of the program: its commands in groups."""
     lines = ["usage: seqmtl [-h] [--version] COMMAND ...", "", _DESCRIPTION]
     for title, names in GROUPS.items():
-        rows = ((name, command_named(name).summary) for name in names.split())
+        rows = ((name, described(command_named(name))[0]) for name in names.split())
         lines += ["", f"{title}:", *in_columns(rows)]
     return "\n".join([*lines, "", _EXAMPLES, ""])
 
@@ -139,17 +137,12 @@ def _refuse(program: str, message: str, code: int) -> int:
     return code
 
 
-def _run(command: Command, arguments: list[str]) -> int:
+def _run(command: type[Request], arguments: list[str]) -> int:
     """Run a command; turn errors into messages."""
-    program, hint = f"seqmtl {command.name}", f" (seqmtl help {command.name})"
+    name = name_of(command)
+    program, hint = f"seqmtl {name}", f" (seqmtl help {name})"
     parser = Parser(command)
     try:
-        for argument in arguments:
-            if re.search("[\ud800-\udfff]", argument):
-                fault = "is not UTF-8, as models and summaries are; rename the file"
-                if sys.getfilesystemencoding() != "utf-8":
-                    fault = "has letters that this locale lacks; set PYTHONUTF8=1"
-                raise UsageError(f"{argument!a} {fault}")
         values, messages = parser.values(arguments)
     except UsageError as error:
         return _refuse(program, f"{error}{hint}", 2)
@@ -157,12 +150,12 @@ def _run(command: Command, arguments: list[str]) -> int:
     forget_logged()
     try:
         with warnings_as_messages():
-            request = command.request(
-                **values, command_line=shlex.join([*program.split(), *arguments])
-            )
-            code = _finish(command, request, request())
+            request = command(**values, command_line=shlex.join([*program.split(), *arguments]))
+            result = request()
+            if getattr(request, "json", None) != "-":
+                show(request.show(result))
             sys.stdout.flush()  # a full disk shows here, not when Python exits
-            return code
+            return 0 if request.has_converged(result) else _NOT_CONVERGED
     except BrokenPipeError:
         raise
     except (KeyboardInterrupt, TrainingInterrupted) as error:
@@ -176,13 +169,6 @@ def _run(command: Command, arguments: list[str]) -> int:
             raise
         logger.error("%s", message_of(error))
         return 1
-
-
-def _finish(command: Command, request: Request, result: object) -> int:
-    """Show the result of a command; return the exit code."""
-    if getattr(request, "json", None) != "-":
-        show(command.show(request, result))
-    return 0 if command.has_converged(result) else _NOT_CONVERGED
 
 
 def run() -> None:

@@ -1,4 +1,30 @@
-"""``seqmtl pair``: combine donor and acceptor models, so that sites are scored in pairs."""
+"""Combine donor and acceptor models, so that each site is scored with its partner.
+
+examples:
+  seqmtl dataset genomes.toml --signal donor -o donors
+  seqmtl dataset genomes.toml --signal acceptor -o acceptors
+  seqmtl train donors -o donor.seqmtl; seqmtl calibrate donor.seqmtl donors -o donor.seqmtl
+  seqmtl train acceptors -o acc.seqmtl; seqmtl calibrate acc.seqmtl acceptors -o acc.seqmtl
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
+  seqmtl evaluate splice.seqmtl donors acceptors
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --boundary-model start.seqmtl -o genes.seqmtl
+
+An acceptor needs a donor at the distance of an intron, and most introns are between stretches of
+coding sequence in the same frame. The new model has both models and a chain of coding exons and
+introns, which weights every parse of a contig by the log-odds of its sites, the lengths of its
+introns, and its codons. The probability of a site is the weighted fraction of parses that use it.
+Intron lengths and coding content are learned from the training regions, and eight numbers per
+organism are fitted on the validation regions, which neither model has seen. Models of start and
+stop codons (--boundary-model; trained and calibrated like the others, on datasets of annotations
+with CDS) find more sites. scan then reports these signals, too.
+
+Only regions in the same split of both datasets are used. They have the same splits if they come
+from one configuration with annotations; or name the contigs under [organisms.NAME.split].
+
+columns: annotated introns in the training regions, the shortest one, the length that 99.5 % do not
+exceed (longest, bases), coding bases, and true sites that the model was fitted on. JSON
+has the fitted numbers; see the page Method.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +35,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._messages import counted
 from seqmtl.commands import _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
@@ -74,6 +99,16 @@ class Pair(_options.Threads):
         logger.info("%s: %s", self.output, counted(len(facts), "organism"))
         return model
 
+    def show(self, model: PairedModel) -> str:
+        """Format the layer of every organism."""
+        lines = ["organism\tintrons\tshortest\tlongest\tcoding\tsites"]
+        lines += [
+            f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.span}\t{layer.n_coding}"
+            f"\t{layer.n_sites}"
+            for name, layer in model.layer.items()
+        ]
+        return "\n".join(lines) + "\n"
+
 
 def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
     """Read models of edges of genes, by signal in the order of the layer."""
@@ -105,49 +140,5 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
             )
     return {signal: models[signal] for signal in EDGES if signal in models}
 
-
-_TEXT = """\
-  seqmtl dataset genomes.toml --signal donor -o donors
-  seqmtl dataset genomes.toml --signal acceptor -o acceptors
-  seqmtl train donors -o donor.seqmtl; seqmtl calibrate donor.seqmtl donors -o donor.seqmtl
-  seqmtl train acceptors -o acc.seqmtl; seqmtl calibrate acc.seqmtl acceptors -o acc.seqmtl
-  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
-  seqmtl evaluate splice.seqmtl donors acceptors
-  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --boundary-model start.seqmtl -o genes.seqmtl
-
-An acceptor needs a donor at the distance of an intron, and most introns are between stretches of
-coding sequence in the same frame. The new model has both models and a chain of coding exons and
-introns, which weights every parse of a contig by the log-odds of its sites, the lengths of its
-introns, and its codons. The probability of a site is the weighted fraction of parses that use it.
-Intron lengths and coding content are learned from the training regions, and eight numbers per
-organism are fitted on the validation regions, which neither model has seen. Models of start and
-stop codons (--boundary-model; trained and calibrated like the others, on datasets of annotations
-with CDS) find more sites. scan then reports these signals, too.
-
-Only regions in the same split of both datasets are used. They have the same splits if they come
-from one configuration with annotations; or name the contigs under [organisms.NAME.split].
-
-columns: annotated introns in the training regions, the shortest one, the length that 99.5 % do not
-exceed (longest, bases), coding bases, and true sites that the model was fitted on. JSON
-has the fitted numbers; see the page Method."""
-
-
-def _show(_: Pair, model: PairedModel) -> str:
-    """Format the layer of every organism."""
-    lines = ["organism\tintrons\tshortest\tlongest\tcoding\tsites"]
-    lines += [
-        f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.span}\t{layer.n_coding}"
-        f"\t{layer.n_sites}"
-        for name, layer in model.layer.items()
-    ]
-    return "\n".join(lines) + "\n"
-
-
-COMMAND = Command(
-    Pair,
-    "combine donor and acceptor models, so that each site is scored with its partner",
-    _TEXT,
-    _show,
-)
 
 pair = python_function(Pair)

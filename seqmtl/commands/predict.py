@@ -1,4 +1,13 @@
-"""``seqmtl predict``: score windows."""
+"""Score windows; write name, organism, score, probability, has_site.
+
+examples:
+  seqmtl predict splice.seqmtl windows.tsv.gz -o scores.tsv
+  seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
+  seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
+
+has_site: whether the window has the consensus of the model's sites, such as AG (yes or no). Scores
+of windows without it mean little.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function
 from seqmtl.exceptions import errors_about
 from seqmtl.files.write import atomic_write, check_outputs
@@ -57,6 +65,12 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         logger.info("scored %d windows", len(windows))
         return columns
 
+    def show(self, columns: Columns) -> str:
+        """Write the scores to standard output, unless they have a file."""
+        if self.output is None:
+            write_scores(columns, "-")
+        return ""
+
 
 def write_scores(columns: Columns, path: str) -> None:
     """Write scores as a table."""
@@ -76,25 +90,5 @@ def _texts(column: Column) -> Iterator[str]:
         return map(("no", "yes").__getitem__, column.tolist())
     return map(str, column.tolist())
 
-
-_TEXT = """\
-  seqmtl predict splice.seqmtl windows.tsv.gz -o scores.tsv
-  seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
-  seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
-
-has_site: whether the window has the consensus of the model's sites, such as AG (yes or no). Scores
-of windows without it mean little."""
-
-
-def _show(request: Predict, columns: Columns) -> str:
-    """Write the scores to standard output, unless they have a file."""
-    if request.output is None:
-        write_scores(columns, "-")
-    return ""
-
-
-COMMAND = Command(
-    Predict, "score windows; write name, organism, score, probability, has_site", _TEXT, _show
-)
 
 predict = python_function(Predict)

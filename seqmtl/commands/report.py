@@ -1,4 +1,18 @@
-"""``seqmtl report``: a folder of results as one page."""
+"""Summarize a folder of results as one HTML page.
+
+examples:
+  seqmtl report results -o report.html
+  seqmtl report mosquito --annotation mosquito=old.gff3 -o report.html
+  seqmtl report results --tree tree.nwk --title "Splice sites of nematodes" -o report.html
+
+The report shows what commands wrote in DIR: datasets (seqmtl dataset), models (*.seqmtl),
+evaluations (seqmtl evaluate --json, with the picture of --plot beside it, on the test regions of
+datasets; also of models of seqmtl pair), comparisons (seqmtl compare --json), scans (seqmtl scan
+--json) and introns (seqmtl annotate; also how many of them are in --annotation). It scores nothing.
+The details are those of one model that shares information between organisms: the default of seqmtl
+train if present. Test labels play no part in this choice. The page is a single file that needs no
+network; it links to the files in DIR.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +20,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function, required
 from seqmtl.files.write import check_outputs
 
@@ -56,20 +69,5 @@ class Report(Request):
             command=self.command,
         )
 
-
-_TEXT = """\
-  seqmtl report results -o report.html
-  seqmtl report mosquito --annotation mosquito=old.gff3 -o report.html
-  seqmtl report results --tree tree.nwk --title "Splice sites of nematodes" -o report.html
-
-The report shows what commands wrote in DIR: datasets (seqmtl dataset), models (*.seqmtl),
-evaluations (seqmtl evaluate --json, with the picture of --plot beside it, on the test regions of
-datasets; also of models of seqmtl pair), comparisons (seqmtl compare --json), scans (seqmtl scan
---json) and introns (seqmtl annotate; also how many of them are in --annotation). It scores nothing.
-The details are those of one model that shares information between organisms: the default of seqmtl
-train if present. Test labels play no part in this choice. The page is a single file that needs no
-network; it links to the files in DIR."""
-
-COMMAND = Command(Report, "summarize a folder of results as one HTML page", _TEXT)
 
 report = python_function(Report)

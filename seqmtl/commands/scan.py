@@ -1,19 +1,63 @@
-"""``seqmtl scan``: find signals in a genome."""
+"""Score every candidate site of a genome, both strands.
+
+examples:
+  seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz
+  seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
+  seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
+  seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
+  seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
+  seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
+  seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
+  seqmtl scan tf.seqmtl mouse.fa.gz --threshold 1 -o binding.bed.gz
+  cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
+
+formats, with their suffixes (text formats also .gz):
+  bed, gff3, hints       .bed, .gff3 .gff, .hints: sites; hints are for AUGUSTUS
+  bedgraph, bigwig       .bedgraph .bg, .bw .bigwig: probabilities if calibrated, else
+                         scores; bigWig is OUT.plus.bw and OUT.minus.bw
+  spsc                   .spsc .tsv: splice scores for minimap2 and miniprot
+  introns                of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3
+  all                    of such a model: OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw ...
+
+sites: if all training windows have the same letters at the site (GT of donors, AG of acceptors),
+only sites with these letters are reported: the model was trained on no others, so its scores are
+meaningless elsewhere. --consensus any reports every position. Output is sorted by contig (in FASTA
+order), start and strand.
+
+coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed). A BED or GFF3 record is
+the site itself: the AG of an acceptor, or the base at offset window // 2 if the training windows
+share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
+takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
+
+A model without a site (of spectrum or gapped features) scores the window around every base, in time
+that the length of windows does not change. bedGraph and bigWig have all of them, at their middle
+base; other formats have the windows that no overlapping window exceeds. K-mers of both strands give
+one score: the strand is a dot, and bigWig is one file. A window more than half of which is N has no
+score.
+
+A model of seqmtl pair reports donors and acceptors, with probabilities given their partners, in
+OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --boundary-model), or in
+one file for spsc; the score is the log-odds of the probability. --format introns writes introns of
+at least --min-probability (default: 0.1), with the probabilities of the intron, its donor and its
+acceptor. Filters affect only what is written: the model uses all candidates. An intron is in a
+region if it starts there.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seqmtl._checks import check_choice
-from seqmtl._progress import short
+from seqmtl._progress import ScanProgress, short
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError
 
@@ -215,19 +259,28 @@ class Scan(_options.Relatives, _options.Threads):
         on_block: OnBlock | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
-        from seqmtl.scanning.scan import scan_genome
+        from seqmtl.io.genome import read_contigs
+        from seqmtl.scanning import TrackOptions, write_scan
 
         started, organism = time.perf_counter(), predictor.organism
-        summary = scan_genome(
-            predictor,
-            self.genome,
-            output,
-            file_format,
-            filters=filters,
-            introns=self.min_probability if file_format.has_introns else None,
-            lengths=lengths,
-            on_block=on_block,
-        )
+        introns = self.min_probability if file_format.has_introns else None
+        finder = predictor.finder(file_format, filters=filters, introns=introns)
+        value = "probability" if predictor.is_calibrated else "score"
+        has_scores_alone = file_format.is_track and value == "score"
+        if not has_scores_alone or filters.min_probability is not None:
+            predictor.warn_if_uncalibrated()
+        n_bytes = os.path.getsize(self.genome) if os.path.isfile(self.genome) else None
+        with closing(ScanProgress(n_bytes)) as progress:
+            contigs = read_contigs(self.genome, only=filters.scanned, on_read=progress.read)
+            summary = write_scan(
+                output,
+                progress.contigs(contigs),
+                finder,
+                file_format=file_format.name,
+                track=TrackOptions(value, lengths),
+                progress=progress,
+                on_block=on_block,
+            )
         seconds = time.perf_counter() - started
         entry = {
             "organism": organism,
@@ -297,49 +350,5 @@ def _counts(summary: ScanSummary, file_format: Format) -> str:
         parts.append(f"{summary.n_reported - summary.n_records} {omission}")
     return ", ".join([*parts, *(f"{n} {noun}" for noun, n in summary.written.items())])
 
-
-_TEXT = """\
-  seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz
-  seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
-  seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
-  seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
-  seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
-  seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
-  seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
-  seqmtl scan tf.seqmtl mouse.fa.gz --threshold 1 -o binding.bed.gz
-  cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
-
-formats, with their suffixes (text formats also .gz):
-  bed, gff3, hints       .bed, .gff3 .gff, .hints: sites; hints are for AUGUSTUS
-  bedgraph, bigwig       .bedgraph .bg, .bw .bigwig: probabilities if calibrated, else
-                         scores; bigWig is OUT.plus.bw and OUT.minus.bw
-  spsc                   .spsc .tsv: splice scores for minimap2 and miniprot
-  introns                of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3
-  all                    of such a model: OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw ...
-
-sites: if all training windows have the same letters at the site (GT of donors, AG of acceptors),
-only sites with these letters are reported: the model was trained on no others, so its scores are
-meaningless elsewhere. --consensus any reports every position. Output is sorted by contig (in FASTA
-order), start and strand.
-
-coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed). A BED or GFF3 record is
-the site itself: the AG of an acceptor, or the base at offset window // 2 if the training windows
-share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
-takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
-
-A model without a site (of spectrum or gapped features) scores the window around every base, in time
-that the length of windows does not change. bedGraph and bigWig have all of them, at their middle
-base; other formats have the windows that no overlapping window exceeds. K-mers of both strands give
-one score: the strand is a dot, and bigWig is one file. A window more than half of which is N has no
-score.
-
-A model of seqmtl pair reports donors and acceptors, with probabilities given their partners, in
-OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --boundary-model), or in
-one file for spsc; the score is the log-odds of the probability. --format introns writes introns of
-at least --min-probability (default: 0.1), with the probabilities of the intron, its donor and its
-acceptor. Filters affect only what is written: the model uses all candidates. An intron is in a
-region if it starts there."""
-
-COMMAND = Command(Scan, "score every candidate site of a genome, both strands", _TEXT)
 
 scan = python_function(Scan)

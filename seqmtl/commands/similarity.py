@@ -1,4 +1,25 @@
-"""``seqmtl similarity``: a task kernel as a table and a figure."""
+"""Print and draw the similarity of organisms.
+
+examples:
+  seqmtl similarity --tree metazoa --organisms human,mouse,c_elegans,fruit_fly
+  seqmtl similarity --tree tree.nwk --similarity hierarchical -o K.tsv --plot K.png
+  seqmtl similarity --source alignment=rrna.fasta --similarity smooth:0.05,0.2 -o K.tsv
+  seqmtl similarity --source graph=a.tsv --source graph=b.tsv --similarity multigraph -o K.tsv
+  seqmtl similarity --source table=species.tsv --source table=factors.tsv -o K.tsv
+  seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
+  seqmtl similarity splice.seqmtl --tree tree.nwk --plot learnt.png
+
+sources:
+  taxonomy=FOLDER    NCBI taxonomy: nodes.dmp and names.dmp; name the --organisms
+  alignment=FASTA    aligned sequences, such as rRNA, named by organism
+  distances=TSV      square table, or lines of a, b, distance
+  graph=FILE         lines of a, b and an optional weight
+  groups=TSV         lines of organism or group, its group, optional weight
+  table=TSV          table of the parts of names such as human_CTCF; several are multiplied
+
+MANUAL
+smooth:S,... has these scales (default: 1/4, 1, 4 times the median distance).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +29,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._checks import refuse
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function
 from seqmtl.exceptions import UsageError
 from seqmtl.files.write import check_outputs
@@ -19,6 +39,8 @@ if TYPE_CHECKING:
     from seqmtl.relations.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
+
+__doc__ = str(__doc__).replace("MANUAL", MANUAL)
 
 _SOURCES = ("taxonomy", "alignment", "distances", "graph", "groups", "table")
 _REPEATED = ("graph", "table")
@@ -155,32 +177,9 @@ class Similarity(Request):
         logger.info("%s", "; ".join(labels))
         return weights, TaskKernel.join(kernels, "model", labels)
 
+    def show(self, kernel: TaskKernel) -> str:
+        """Show the task kernel, unless it has a file."""
+        return "" if self.output else f"{kernel}\n"
 
-_TEXT = f"""\
-  seqmtl similarity --tree metazoa --organisms human,mouse,c_elegans,fruit_fly
-  seqmtl similarity --tree tree.nwk --similarity hierarchical -o K.tsv --plot K.png
-  seqmtl similarity --source alignment=rrna.fasta --similarity smooth:0.05,0.2 -o K.tsv
-  seqmtl similarity --source graph=a.tsv --source graph=b.tsv --similarity multigraph -o K.tsv
-  seqmtl similarity --source table=species.tsv --source table=factors.tsv -o K.tsv
-  seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
-  seqmtl similarity splice.seqmtl --tree tree.nwk --plot learnt.png
-
-sources:
-  taxonomy=FOLDER    NCBI taxonomy: nodes.dmp and names.dmp; name the --organisms
-  alignment=FASTA    aligned sequences, such as rRNA, named by organism
-  distances=TSV      square table, or lines of a, b, distance
-  graph=FILE         lines of a, b and an optional weight
-  groups=TSV         lines of organism or group, its group, optional weight
-  table=TSV          table of the parts of names such as human_CTCF; several are multiplied
-
-{MANUAL}
-smooth:S,... has these scales (default: 1/4, 1, 4 times the median distance)."""
-
-
-def _show(request: Similarity, kernel: TaskKernel) -> str:
-    return "" if request.output else f"{kernel}\n"
-
-
-COMMAND = Command(Similarity, "print and draw the similarity of organisms", _TEXT, _show)
 
 similarity = python_function(Similarity)

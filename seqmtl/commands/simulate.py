@@ -1,4 +1,9 @@
-"""``seqmtl simulate``: related genomes with known sites."""
+"""Simulate genomes related by a tree, with sites whose motifs drift.
+
+examples:
+  seqmtl simulate -o simulated --seed 1
+  seqmtl simulate --tree tree.nwk -o simulated --signal donor --windows 500
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from seqmtl._messages import counted, messages_from
 from seqmtl.commands import _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function, required
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.write import check_outputs
@@ -74,13 +78,5 @@ class Simulate(Request):
         logger.info("%s: %s", self.output, counted(len(simulation.genomes), "organism"))
         return simulation
 
-
-_TEXT = """\
-  seqmtl simulate -o simulated --seed 1
-  seqmtl simulate --tree tree.nwk -o simulated --signal donor --windows 500"""
-
-COMMAND = Command(
-    Simulate, "simulate genomes related by a tree, with sites whose motifs drift", _TEXT
-)
 
 simulate = python_function(Simulate)

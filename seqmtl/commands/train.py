@@ -1,4 +1,10 @@
-"""``seqmtl train``: train one multi-task model on labelled windows."""
+"""Train one model for all organisms on windows.
+
+examples:
+  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
+
+Tables have label, sequence, and maybe organism, split; FASTA organism=, label=, or --negatives.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +19,9 @@ from typing import TYPE_CHECKING
 
 from seqmtl._messages import counted
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
-from seqmtl.commands._request import Document, option, python_function
+from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError, errors_about
-from seqmtl.files.write import check_outputs
+from seqmtl.files.write import check_outputs, write_json
 from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ _of_data, _of_model = partial(option, group="windows"), partial(option, group="m
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
+class Train(_options.Threads, _options.WindowInput, _options.Relations):
     """Train one model for all organisms on windows."""
 
     data: tuple[str, ...] = _options.window_data("training windows")
@@ -101,6 +106,8 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         affects_output=False,
     )
     resume: bool = option("resume an interrupted training", default=False, affects_output=False)
+    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
+    json: str | None = _options.summary_file("write the training summary as JSON")
 
     @property
     def is_on_disk(self) -> bool:
@@ -148,16 +155,17 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
             check_tree(relation, self.source.organisms())
             model, remove = _trained(self, relation)
         self._describe(model, time.perf_counter() - started)
-        n = sum(task["n"] for task in model.training["tasks"].values())
-        summary = (
-            f"{counted(len(model.tasks), 'organism')}, {n:,} windows, relative duality gap "
-            f"{model.training['duality_gap']:.1e} after {model.training['work']:.1f} passes"
-        )
-        self.finish(model, summary, self.tol)
+        model.save(self.output)
+        write_json(self.json, {"schema_version": 1, **model.training})
+        self._tell_result(model)
         self._note_site(model)
         self._tell_choices(model)
         remove()
         return model
+
+    def has_converged(self, model: MultiTaskModel) -> bool:
+        """Return whether it reached the tolerance."""
+        return bool(model.training["converged"])
 
     def _describe(self, model: MultiTaskModel, seconds: float) -> None:
         """Note in the model what it was trained on."""
@@ -178,6 +186,25 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
+
+    def _tell_result(self, model: MultiTaskModel) -> None:
+        """Log the size of the training, and whether it reached the tolerance."""
+        training = model.training
+        logger.info(
+            "%s: %s, %s windows, relative duality gap %.1e after %.1f passes, %.1f s",
+            self.output,
+            counted(len(model.tasks), "organism"),
+            f"{sum(task['n'] for task in training['tasks'].values()):,}",
+            training["duality_gap"],
+            training["work"],
+            training["seconds"],
+        )
+        if not training["converged"]:
+            remedy = "raise --max-epochs or --tol"
+            if training["stopped_by"] == "rounding":
+                remedy = f"{training['settings']['dtype']} weights allow no smaller gap than "
+                remedy += f"{training['duality_gap']:.1e}; raise --tol"
+            logger.warning("not converged to the tolerance %g; %s", self.tol, remedy)
 
     def _tell_choices(self, model: MultiTaskModel) -> None:
         """Log what was chosen, the accuracy to expect, and the next command."""
@@ -376,15 +403,5 @@ def _space(
         return SearchSpace.of_cost(relation, costs)
     return SearchSpace.of_sharing(names, relation, costs)
 
-
-COMMAND = Command(
-    Train,
-    "train one model for all organisms on windows",
-    """\
-  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
-
-Tables have label, sequence, and maybe organism, split; FASTA organism=, label=, or --negatives.""",
-    has_converged=lambda model: bool(model.training["converged"]),
-)
 
 train = python_function(Train)

@@ -1,4 +1,61 @@
-"""``seqmtl variants``: effects of variants on a signal."""
+r"""Annotate variants (VCF) with site gains and losses.
+
+examples:
+  seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
+  seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \
+      --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
+  seqmtl variants starter:splice --like dog --vcf in.vcf --fasta dog.fa --annotation dog.gtf.gz \
+      --tsv exons.tsv -o out.vcf.gz
+  bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
+
+Every line is written unchanged, except for a new INFO entry with one item per ALT allele (and the
+first line, ##fileformat, is added where it is missing):
+  SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
+(acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
+  DS  largest increase (gain, G) and decrease (loss, L) in the probability of a site, 0 to 1
+  DP  its position: bases from POS to the first base of the site in reading direction, on the
+      reference
+  ST  strand of the site; both strands are scored
+  RS  change in raw score there; . if one of the alleles has no such site
+Sites on deleted bases are lost. Sites on inserted bases are gained and placed at the base before
+the insertion. If an indel can be placed at several positions, the one with the smallest effect
+counts, so the result does not depend on how the variant is written. A position without the letters
+of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
+N. To add a second signal (acceptors after donors), run the command again on its own output.
+
+A model without a site (of spectrum or gapped features) writes the score of the window around the
+variant: SeqMTL_score=ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA. Both windows have the length of the
+model, with the changed bases in the middle; --threshold is one of the score.
+
+A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
+sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
+Each item ends in IR_DG|IR_DL|IA_DG|IA_DL, the most probable intron of the site gained and of that
+lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY.
+A third entry, SeqMTL_exon, is about exons between two successive introns. It has the same columns
+for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_EL|EA_EG|EA_EL,
+these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
+0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
+direction. An exon lost without a gain is skipped in the transcript.
+In contigs shorter than two introns (of median length), sites lack their partners: they have the
+probabilities of the models of the sites alone, without introns and exons, and a warning says so.
+
+With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
+bases in the exon or in the windows of its ends, one item per ALT allele and exon:
+  SeqMTL_annotated_exon=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|
+      ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
+  TRANSCRIPTS  those with the exon, joined by &
+  FIRST-LAST   its first and last base, 1-based
+  ACC, DON     log-odds of its acceptor and its donor by the models of the sites alone; . where the
+               transcript begins or ends
+  EFFECT       the sum of both changes, below 0 if the exon becomes weaker
+The shipped models see 50 bases of an exon at either end, and 88 of the intron. An end that loses
+its letters (AG; GT, or GC where the model has such donors) has the least log-odds of the model,
+about -10, or 5 less than before. One without them in the reference has a dot. Of an indel that
+can be placed on either side of an end, the smaller change counts. The exon of a transcript
+without introns, as in a minigene, counts if AG is before it and GT or GC behind. --tsv then has
+these columns, a line per allele and exon; gains and losses are in the VCF alone. All alleles have
+their exons, also those below the --threshold.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +67,6 @@ from typing import TYPE_CHECKING, cast
 from seqmtl._checks import check_number
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.files.bgzip import index_packed
@@ -249,64 +305,5 @@ def _report(summary: AnnotationSummary, output: str, seconds: float, *, has_exon
     if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
         logger.warning("most REF alleles differ from the genome; is it the right assembly?")
 
-
-_TEXT = """\
-  seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
-  seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \\
-      --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
-  seqmtl variants starter:splice --like dog --vcf in.vcf --fasta dog.fa --annotation dog.gtf.gz \\
-      --tsv exons.tsv -o out.vcf.gz
-  bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
-
-Every line is written unchanged, except for a new INFO entry with one item per ALT allele (and the
-first line, ##fileformat, is added where it is missing):
-  SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
-(acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
-  DS  largest increase (gain, G) and decrease (loss, L) in the probability of a site, 0 to 1
-  DP  its position: bases from POS to the first base of the site in reading direction, on the
-      reference
-  ST  strand of the site; both strands are scored
-  RS  change in raw score there; . if one of the alleles has no such site
-Sites on deleted bases are lost. Sites on inserted bases are gained and placed at the base before
-the insertion. If an indel can be placed at several positions, the one with the smallest effect
-counts, so the result does not depend on how the variant is written. A position without the letters
-of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
-N. To add a second signal (acceptors after donors), run the command again on its own output.
-
-A model without a site (of spectrum or gapped features) writes the score of the window around the
-variant: SeqMTL_score=ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA. Both windows have the length of the
-model, with the changed bases in the middle; --threshold is one of the score.
-
-A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
-sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
-Each item ends in IR_DG|IR_DL|IA_DG|IA_DL, the most probable intron of the site gained and of that
-lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY.
-A third entry, SeqMTL_exon, is about exons between two successive introns. It has the same columns
-for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_EL|EA_EG|EA_EL,
-these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
-0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
-direction. An exon lost without a gain is skipped in the transcript.
-In contigs shorter than two introns (of median length), sites lack their partners: they have the
-probabilities of the models of the sites alone, without introns and exons, and a warning says so.
-
-With --annotation, a fourth entry has the annotated exons that the allele reaches, with its changed
-bases in the exon or in the windows of its ends, one item per ALT allele and exon:
-  SeqMTL_annotated_exon=ALLELE|ORGANISM|TRANSCRIPTS|FIRST-LAST|STRAND|
-      ACC_REF|ACC_ALT|DON_REF|DON_ALT|EFFECT
-  TRANSCRIPTS  those with the exon, joined by &
-  FIRST-LAST   its first and last base, 1-based
-  ACC, DON     log-odds of its acceptor and its donor by the models of the sites alone; . where the
-               transcript begins or ends
-  EFFECT       the sum of both changes, below 0 if the exon becomes weaker
-The shipped models see 50 bases of an exon at either end, and 88 of the intron. An end that loses
-its letters (AG; GT, or GC where the model has such donors) has the least log-odds of the model,
-about -10, or 5 less than before. One without them in the reference has a dot. Of an indel that
-can be placed on either side of an end, the smaller change counts. The exon of a transcript
-without introns, as in a minigene, counts if AG is before it and GT or GC behind. --tsv then has
-these columns, a line per allele and exon; gains and losses are in the VCF alone. All alleles have
-their exons, also those below the --threshold."""
-
-
-COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)
 
 variants = python_function(Variants)

@@ -17,7 +17,7 @@ from seqmtl._threads import in_order, n_threads
 from seqmtl.datasets.config import Config, OrganismConfig
 from seqmtl.datasets.decoy_sampler import Decoys, DecoySampler
 from seqmtl.datasets.duplicates import fingerprints
-from seqmtl.datasets.introns import FEW_READS, MARGIN, Introns, check_introns, find_introns
+from seqmtl.datasets.introns import FEW_READS, MARGIN, check_introns, find_introns
 from seqmtl.datasets.reading_frames import decide_coding
 from seqmtl.datasets.signals import (
     NO_UTR,
@@ -134,7 +134,7 @@ def build_datasets(config: Config) -> Iterator[OrganismDataset]:
 
 def read_sites(
     config: Config, name: str, organism: OrganismConfig
-) -> tuple[Genome, Sites, Sites, Annotation | Introns | None]:
+) -> tuple[Genome, Sites, Sites, Annotation | None]:
     """Read the genome of an organism, and the sites that its file has.
 
     Returns
@@ -144,7 +144,7 @@ def read_sites(
     annotated, uncertain : Sites
         Sites, and positions that are neither true sites nor decoys; see
         :func:`seqmtl.datasets.signals.site_columns`.
-    introns : Annotation, Introns or None
+    annotation : Annotation or None
         Transcripts, or introns of reads, if the file has them.
     """
     signal, rules = config.signal, config.sites
@@ -162,21 +162,16 @@ def read_sites(
     genome = replace(genome, aliases=names)
     if annotation is not None:
         annotation = decide_coding(annotation, genome)
-        annotated = annotated_sites(annotation, signal, rules.min_intron)
-        return genome, annotated, uncertain_sites(annotation, signal), annotation
-    if not junctions:
+    elif junctions:
+        source, check_letters = organism.source, bool(rules.words)
+        annotation = find_introns(
+            name, source, junctions, genome, config.junctions, check_letters=check_letters
+        )
+    else:
         rows = ((*site, "", -1, False) for site in bed_sites)
         return genome, site_columns(rows), site_columns([]), None
-    introns = find_introns(
-        name,
-        organism.source,
-        junctions,
-        genome,
-        config.junctions,
-        check_letters=bool(rules.words),
-    )
-    annotated = introns.annotated_sites(signal, rules.min_intron)
-    return genome, annotated, introns.uncertain(signal), introns
+    annotated = annotated_sites(annotation, signal, rules.min_intron)
+    return genome, annotated, uncertain_sites(annotation, signal), annotation
 
 
 def _build(config: Config, number: int) -> OrganismDataset:
@@ -184,21 +179,22 @@ def _build(config: Config, number: int) -> OrganismDataset:
     name, organism = list(config.organisms.items())[number]
     source = organism.source
     allow_missing = organism.allow_missing_contigs
-    genome, annotated, uncertain, source_of_introns = read_sites(config, name, organism)
-    annotation = source_of_introns if isinstance(source_of_introns, Annotation) else None
-    introns = source_of_introns if isinstance(source_of_introns, Introns) else None
+    genome, annotated, uncertain, annotation = read_sites(config, name, organism)
+    excluded = _excluded_transcripts(name, annotation)
+    is_of_reads = organism.junctions is not None
     resolver = SiteResolver(name, source, genome, config.site, config.window)
     true_sites = resolver.find(annotated, uncertain=uncertain, allow_missing=allow_missing)
     is_splice = config.signal in ("donor", "acceptor")
-    if annotation is not None and (config.sites.words or not is_splice):
+    if annotation is not None and not is_of_reads and (config.sites.words or not is_splice):
         remedy = ', or set consensus = "all"' if is_splice else None
         check_introns(annotation, genome, config.sites.min_intron, remedy)
     if not len(true_sites.sites):
-        raise _no_sites(config, source, true_sites, introns)
+        exclusions = true_sites.exclusions + excluded * is_of_reads
+        raise _no_sites(config, source, exclusions, annotation)
     if annotation is not None:
         _warn_of_types(config.signal, annotation, annotated, true_sites)
-    if is_splice and source_of_introns is not None:
-        positions = _donors(source_of_introns, config.sites.min_intron, genome)
+    if is_splice and annotation is not None:
+        positions = _donors(annotation, config.sites.min_intron, genome)
     else:
         positions = true_sites.sites.starts
     try:
@@ -216,30 +212,29 @@ def _build(config: Config, number: int) -> OrganismDataset:
         ]
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     true = annotated.take(true_sites.sites["row"])
-    if introns is not None:
-        genes = introns.genes(annotated, true, genome)
-        true_sites.exclusions += introns.exclusions
+    genes = _genes(annotation, annotated, true, genome)
+    if is_of_reads:
+        true_sites.exclusions += excluded
         _log_junctions(name, genome, genes)
-    else:
-        genes = _genes(annotation, annotated, true, genome)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     sampler = DecoySampler(resolver, true_sites, genes, regions, config.decoys, masked)
-    dataset = _join(name, organism, resolver, true_sites, sampler.draw(rng), regions, masked)
-    dataset.exclusions += _excluded_transcripts(name, annotation)
+    decoys = sampler.draw(rng)
+    dataset = _join(name, organism, resolver, annotated, true_sites, decoys, regions, masked)
+    if not is_of_reads:
+        dataset.exclusions += excluded
     _log(dataset)
     return dataset
 
 
 def _no_sites(
-    config: Config, source: str, true_sites: TrueSites, introns: Introns | None
+    config: Config, source: str, excluded: list[Exclusion], annotation: Annotation | None
 ) -> SeqmtlError:
     """Return the error for a file without a usable site: what it has, and the remedy."""
-    excluded = true_sites.exclusions + (introns.exclusions if introns else [])
     counts = count_reasons(excluded)
     remedies = []
-    if introns is not None and FEW_READS in counts:
-        reads = max(junction.reads for junction in introns.junctions)
+    if annotation is not None and FEW_READS in counts:
+        reads = max(int(t.name.rpartition(":")[2]) for t in annotation.transcripts)
         remedies = [f"none has more reads than {reads}: set min_reads = {reads} in [junctions]"]
     elif NO_UTR in counts:
         remedies = ["give an annotation with untranslated regions"]
@@ -289,15 +284,12 @@ def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
     return merge_intervals(np.concatenate(intervals))
 
 
-def _donors(introns: Annotation | Introns, min_intron: int, genome: Genome) -> NDArray[np.int64]:
+def _donors(annotation: Annotation, min_intron: int, genome: Genome) -> NDArray[np.int64]:
     """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
 
     So datasets of donors and of acceptors have the same regions.
     """
-    if isinstance(introns, Annotation):
-        annotated = annotated_sites(introns, "donor", min_intron)
-    else:
-        annotated = introns.annotated_sites("donor", min_intron)
+    annotated = annotated_sites(annotation, "donor", min_intron)
     annotated = annotated.take(annotated["reasons"] == "")
     contig = genome.indices(annotated["contigs"])
     return np.unique((genome.starts[contig] + annotated.starts)[contig >= 0])
@@ -321,7 +313,8 @@ def _genes(
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     transcripts = annotation.transcripts if annotation is not None else []
     true_positions = {*positions_of(true)}
-    rows = zip(_keys(annotated), positions_of(annotated), strict=True)
+    strong = annotated.take(~annotated["is_weak"])
+    rows = zip(_keys(strong), positions_of(strong), strict=True)
     with_sites = {key for key, position in rows if position in true_positions}
     genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
     with_true_sites = [t for t in transcripts if _gene(t) in genes]
@@ -343,6 +336,7 @@ def _join(
     name: str,
     organism: OrganismConfig,
     resolver: SiteResolver,
+    annotated: Sites,
     true_sites: TrueSites,
     decoys: Decoys,
     regions: Regions,
@@ -385,7 +379,7 @@ def _join(
         genome=facts,
         contigs=genome.contigs,
         windows=windows,
-        annotated=true_sites.annotated,
+        annotated=annotated,
         names=resolver.words,
         decoys=decoys,
         all_sites=true_sites.all_sites,

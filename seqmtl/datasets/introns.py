@@ -1,23 +1,19 @@
-"""Introns from splice junctions of reads: their strand, reads, and the genes around them."""
+"""Introns from splice junctions of reads, as transcripts: their strand, and enough reads."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.datasets.config import JunctionRules
-from seqmtl.datasets.signals import SHORT_INTRON, SiteRow, positions_of, site_columns
-from seqmtl.datasets.true_sites import Exclusion
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
-from seqmtl.io.transcripts import Annotation
+from seqmtl.io.transcripts import Annotation, ExcludedTranscript, Transcript, UncertainRegion
 from seqmtl.sequences import Genome
 from seqmtl.sequences.alphabet import encode
-from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
@@ -39,86 +35,6 @@ _UNKNOWN = 0
 _REVERSE = -1
 
 
-@dataclass(frozen=True)
-class Introns:
-    """Introns of spliced reads.
-
-    Attributes
-    ----------
-    junctions : list of Junction
-        Those with a strand, each interval once, with all its reads.
-    reasons : list of str
-        The reason for the exclusion of each, or "".
-    exclusions : list of Exclusion
-        Junctions whose strand is unknown.
-    """
-
-    junctions: list[Junction]
-    reasons: list[str]
-    exclusions: list[Exclusion]
-
-    def uncertain(self, signal: str) -> Sites:
-        """Return where the donors or acceptors of excluded junctions may be, on both strands."""
-        return site_columns(
-            (
-                row.contig,
-                _site_start(int(row.start), int(row.end), signal, is_reverse),
-                is_reverse,
-                ".",
-                0,
-                row.reason,
-                -1,
-                False,
-            )
-            for row in self.exclusions
-            for is_reverse in (False, True)
-        )
-
-    def annotated_sites(self, signal: str, min_intron: int) -> Sites:
-        """Return the donors or acceptors of all introns, with a reason for those excluded."""
-        rows: list[SiteRow] = []
-        for junction, reason in zip(self.junctions, self.reasons, strict=True):
-            contig, start, end, strand, reads, line = junction
-            is_reverse = strand == "-"
-            site = _site_start(start, end, signal, is_reverse)
-            name = f"{start + 1}-{end}:{reads}"
-            shown = reason or (SHORT_INTRON if end - start < min_intron else "")
-            rows.append((contig, site, is_reverse, name, line, shown, -1, bool(reason)))
-        return site_columns(rows)
-
-    def genes(self, annotated: Sites, true: Sites, genome: Genome) -> list[NDArray[np.int64]]:
-        """Return the surroundings of the introns of true sites, on plus and minus strand.
-
-        Parameters
-        ----------
-        annotated : Sites
-            Result of :meth:`annotated_sites`.
-        true : Sites
-            The true sites among them.
-        genome : Genome
-            The genome, with the names of its contigs in the file.
-
-        Returns
-        -------
-        list of two ndarrays of int64, shape (n, 2)
-            Disjoint intervals of the genome's buffer: introns and 250 bases on either side.
-        """
-        true_positions = {*positions_of(true)}
-        rows = zip(self.junctions, positions_of(annotated), annotated["reasons"], strict=True)
-        return genome.extents(
-            [
-                (junction.contig, junction.start - MARGIN, junction.end + MARGIN, position[2])
-                for junction, position, reason in rows
-                if not reason and position in true_positions
-            ]
-        )
-
-
-def _site_start(start: int, end: int, signal: str, is_reverse: bool) -> int:
-    """Return the first base of the donor or acceptor of an intron."""
-    return start if (signal == "donor") != is_reverse else end - 2
-
-
 def find_introns(
     organism: str,
     source: str,
@@ -127,8 +43,11 @@ def find_introns(
     rules: JunctionRules,
     *,
     check_letters: bool = True,
-) -> Introns:
+) -> Annotation:
     """Decide on the strand of junctions and on which of them are introns.
+
+    Each is a transcript of its own, with 250 bases on either side as its exons, named
+    ``start-end:reads``. Those of too few reads are weak; those whose strand is unknown, excluded.
 
     The strand is that on which the intron reads GT-AG, GC-AG or AT-AC, whatever the file says, and
     otherwise that of the file. Reads of one interval are then summed. If an interval has reads on
@@ -170,24 +89,36 @@ def find_introns(
             n_given,
             n_turned,
         )
-    chosen, totals, exclusions = _unique_intervals(organism, source, junctions, strand, reads)
+    chosen, totals, exclusions = _unique_intervals(organism, junctions, strand, reads)
     strongest = max_overlapping(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
-    introns, reasons = [], []
+    transcripts = []
+    n_few = int((totals < rules.min_reads).sum())
     for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), strongest.tolist(), strict=True):
         is_minor = n < rules.min_share * n_strongest
-        reasons.append(FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else "")
-        introns.append(junctions[i]._replace(strand="+-"[int(strand[i] < 0)], reads=n))
-    n_few = reasons.count(FEW_READS)
-    if len(reasons) < 2 * n_few < 2 * len(reasons):
+        weak = FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else ""
+        contig_name, start, end, *_, line = junctions[i]
+        name = f"{start + 1}-{end}:{n}"
+        exons = (start - MARGIN, start), (end, end + MARGIN)
+        is_reverse = bool(strand[i] < 0)
+        transcripts.append(
+            Transcript(name, name, contig_name, is_reverse, exons, line=line, weak=weak)
+        )
+    if totals.size < 2 * n_few < 2 * totals.size:
         logger.warning(
             "%s: %d of %d junctions are left out, as they have fewer than %d reads (min_reads in "
             "[junctions])",
             source,
             n_few,
-            len(reasons),
+            totals.size,
             rules.min_reads,
         )
-    return Introns(introns, reasons, exclusions)
+    uncertain = [
+        UncertainRegion(row.contig, is_reverse, introns=((row.start, row.end),))
+        for row in exclusions
+        for is_reverse in (False, True)
+    ]
+    features = {"junctions": len(junctions)}
+    return Annotation(source, "junctions", transcripts, exclusions, features, uncertain)
 
 
 def _locate(
@@ -285,11 +216,10 @@ def check_introns(
 
 def _unique_intervals(
     organism: str,
-    source: str,
     junctions: Sequence[Junction],
     strand: NDArray[np.int64],
     reads: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Exclusion]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[ExcludedTranscript]]:
     """Return indices of the junctions to use, one per interval, their reads, and the excluded."""
     totals: dict[tuple[str, int, int], dict[int, list[int]]] = {}
     for i, (junction, direction) in enumerate(zip(junctions, strand.tolist(), strict=True)):
@@ -312,9 +242,7 @@ def _unique_intervals(
             continue
         line = min(junctions[i].line for i, _ in directions.values())
         reason = BOTH_STRANDS if stranded else NO_STRAND
-        exclusions.append(
-            Exclusion(organism, contig, start, end, ".", ".", reason, 1, f"{source}:{line}")
-        )
+        exclusions.append(ExcludedTranscript("", contig, start, end, ".", reason, line))
     if n_both:
         logger.info(
             "%s: %d junctions are on both strands; the one with more reads counts", organism, n_both

@@ -76,18 +76,16 @@ def read_known_introns(
     annotation = read_annotation(path) if path != "-" and has_genes(path) else None
     junctions = [] if annotation is not None else read_junctions(path)
     genome = load_genome(fasta, padding=max(model.length for model in models) + 1)
-    if annotation is not None:
-        annotated = [annotated_sites(annotation, signal, rules.min_intron) for signal in signals]
-        bounds = {(t.contig, *intron) for t in annotation.transcripts for intron in t.introns}
-    else:
+    introns = annotation
+    if introns is None:
         introns = find_introns(organism, path, junctions, genome, JunctionRules(min_reads=1))
-        annotated = [introns.annotated_sites(signal, rules.min_intron) for signal in signals]
-        bounds = {junction[:3] for junction in introns.junctions}
+    bounds = {(t.contig, *intron) for t in introns.transcripts for intron in t.introns}
     bounds = _on_contigs(bounds, genome, path, fasta)
     sites_of_signals: list[Sites] = []
-    for signal, model, sites_of_signal in zip(signals, models, annotated, strict=True):
+    for signal, model in zip(signals, models, strict=True):
         resolver = SiteResolver(organism, path, genome, model.site, model.length)
-        sites = resolver.find(sites_of_signal, allow_missing=True, remedy="").sites
+        annotated = annotated_sites(introns, signal, rules.min_intron)
+        sites = resolver.find(annotated, allow_missing=True, remedy="").sites
         if len(sites) < _MIN_SITES:
             raise InputFormatError(
                 f"at least {_MIN_SITES} {signal}s with the letters of the model and a whole window "

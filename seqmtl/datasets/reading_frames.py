@@ -41,12 +41,8 @@ def decide_coding(annotation: Annotation, genome: Genome) -> Annotation:
             transcripts.append(replace(transcript, is_cds_certain=True))
         else:
             transcripts.append(replace(transcript, cds=(), is_cds_certain=True))
-            contig_and_strand = transcript.contig, transcript.is_reverse
-            uncertain.append(
-                UncertainRegion(
-                    *contig_and_strand, (), (), transcript.cds, transcript.name, transcript.line
-                )
-            )
+            region = UncertainRegion(transcript.contig, transcript.is_reverse, cds=transcript.cds)
+            uncertain.append(region)
     return replace(annotation, transcripts=transcripts, uncertain=uncertain)
 
 

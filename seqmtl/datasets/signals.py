@@ -96,8 +96,7 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
         rows = [_end(t, signal == "tss") for t in annotation.transcripts]
         needed = "transcripts with a strand"
     else:
-        of_transcript = _start_codon if signal == "start" else _stop_codon
-        rows = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_certain]
+        rows = [_codon(t, signal) for t in annotation.transcripts if t.cds and t.is_cds_certain]
         needed = "coding sequences"
     if not rows:
         reasons = Counter(row.reason for row in annotation.exclusions)
@@ -125,7 +124,7 @@ def uncertain_sites(annotation: Annotation, signal: str) -> Sites:
         One of :data:`seqmtl.linear_model.site.SIGNALS`.
     """
     return site_columns(
-        (row.contig, start, row.is_reverse, row.name, row.line, EXCLUDED, -1, False)
+        (row.contig, start, row.is_reverse, "", 0, EXCLUDED, -1, False)
         for row in annotation.uncertain
         for start in _uncertain_starts(row, signal)
     )
@@ -175,34 +174,24 @@ def _end(transcript: Transcript, is_tss: bool) -> SiteRow:
     return _row(transcript, start, reason)
 
 
-def _start_codon(transcript: Transcript) -> SiteRow:
-    """Return the start codon as annotated, or else the first codon."""
-    segments = transcript.start_codon or transcript.cds
-    start, is_contiguous = _codon_at(segments, at_start=not transcript.is_reverse)
+def _codon(transcript: Transcript, signal: str) -> SiteRow:
+    """Return the start or stop codon as annotated, or else the first or last one of the CDS.
+
+    The stop codon may also be the one after the coding sequence.
+    """
+    is_start = signal == "start"
+    annotated = transcript.start_codon if is_start else transcript.stop_codon
+    at_start = is_start != transcript.is_reverse
+    start, is_contiguous = _codon_at(annotated or transcript.cds, at_start=at_start)
     reason = "" if is_contiguous and _is_in_exon(transcript, start) else SPANNING
-    if not transcript.start_codon and transcript.phase:
+    other = -1
+    if not annotated and is_start and transcript.phase:
         reason = INCOMPLETE
-    if "start" in transcript.incomplete:
-        reason = NO_CODON
-    return _row(transcript, start, _reason_of_type(transcript) or reason)
-
-
-def _stop_codon(transcript: Transcript) -> SiteRow:
-    """Return the stop codon as annotated, or else the last codon or the one after it."""
-    at_start = transcript.is_reverse
-    is_incomplete = "stop" in transcript.incomplete
-    if transcript.stop_codon:
-        start, is_contiguous = _codon_at(transcript.stop_codon, at_start=at_start)
-        is_contiguous = is_contiguous and _is_in_exon(transcript, start)
-        reason = NO_CODON if is_incomplete else "" if is_contiguous else SPANNING
-        return _row(transcript, start, _reason_of_type(transcript) or reason)
-    start, is_contiguous = _codon_at(transcript.cds, at_start=at_start)
-    other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
-    n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
-    reason = "" if is_contiguous else SPANNING
-    if n_coding % _CODON:
-        reason = ODD_LENGTH
-    if is_incomplete:
+    elif not annotated and not is_start:
+        other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
+        n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
+        reason = ODD_LENGTH if n_coding % _CODON else reason
+    if signal in transcript.incomplete:
         reason = NO_CODON
     return _row(transcript, start, _reason_of_type(transcript) or reason, other)
 
@@ -247,5 +236,12 @@ def _is_in_exon(transcript: Transcript, start: int) -> bool:
 
 
 def _row(transcript: Transcript, start: int, reason: str, other: int = -1) -> SiteRow:
-    of_transcript = transcript.name, transcript.line
-    return transcript.contig, start, transcript.is_reverse, *of_transcript, reason, other, False
+    of_transcript = transcript.name, transcript.line, transcript.weak or reason
+    return (
+        transcript.contig,
+        start,
+        transcript.is_reverse,
+        *of_transcript,
+        other,
+        bool(transcript.weak),
+    )

@@ -122,8 +122,6 @@ class TrueSites:
     sites : Sites
         By start; the columns are consensus, the index of the sequence at each, and row, the
         number of each among those annotated.
-    annotated : Sites
-        Result of :func:`seqmtl.datasets.signals.site_columns`.
     all_sites : Sites
         All annotated positions in the genome, including excluded and uncertain ones. The column
         is_weak is True for evidence too weak to exclude decoys nearby.
@@ -132,7 +130,6 @@ class TrueSites:
     """
 
     sites: Sites
-    annotated: Sites
     all_sites: Sites
     exclusions: list[Exclusion]
 
@@ -219,19 +216,20 @@ class SiteResolver:
         other_starts = np.where(is_moved, alternatives + begins, starts)
         other_consensus = self._words_at(other_starts, is_reverse)
         is_moved &= other_consensus >= 0
-        starts, consensus = (
-            np.where(is_moved, other_starts, starts),
-            np.where(is_moved, other_consensus, consensus),
-        )
+        starts = np.where(is_moved, other_starts, starts)
+        consensus = np.where(is_moved, other_consensus, consensus)
         rows = np.arange(len(annotated))
         sites = Sites(starts, is_reverse, {"consensus": consensus, "row": rows})
         reasons = self._reasons(annotated, sites, contig, is_inside)
         self._check_ends(contig, is_inside)
         self._check_letters(annotated, is_inside, consensus)
         true_sites = self._unique(annotated, sites, is_inside, reasons)
-        past_end = self._past_end(annotated, contig)
-        uncertain = past_end if uncertain is None else Sites.join([uncertain, past_end])
-        return replace(true_sites, all_sites=self._with(true_sites.all_sites, uncertain))
+        # a contig may be circular: positions past its end are wrapped to its start
+        wrapped = replace(annotated, starts=annotated.starts - self.genome.lengths[contig])
+        past_end = wrapped.take((contig >= 0) & (wrapped.starts >= 0))
+        for others in filter(None, (uncertain, past_end)):
+            true_sites.all_sites = self._with(true_sites.all_sites, others)
+        return true_sites
 
     def _words_at(
         self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
@@ -240,11 +238,6 @@ class SiteResolver:
         words = Site(0, len(self.words[0]), ",".join(self.words))
         first = starts - np.where(is_reverse, 0, self.lead)
         return words.consensus_at(self.genome.codes, first, is_reverse)
-
-    def _past_end(self, annotated: Sites, contig: NDArray[np.int64]) -> Sites:
-        """Return positions past the end of a contig, wrapped to its start: it may be circular."""
-        wrapped = replace(annotated, starts=annotated.starts - self.genome.lengths[contig])
-        return wrapped.take((contig >= 0) & (wrapped.starts >= 0))
 
     def _locate(
         self, annotated: Sites, contig: NDArray[np.int64]
@@ -399,7 +392,6 @@ class SiteResolver:
         source = self.organism, self.source
         return TrueSites(
             sites.take(order[~is_excluded[order]]),
-            annotated,
             Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
             [
                 Exclusion.of_site(annotated, i, self.site.length, reasons[i], *source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,13 +36,68 @@ if TYPE_CHECKING:
     from seqmtl.training.selection import SearchSpace
 
 
+@dataclass(eq=False, repr=False)
 class LinearEstimator(BaseEstimator):
-    """Base class of the estimators on features; subclasses are dataclasses of their parameters."""
+    """Base class of the estimators on features, with the parameters of all; see subclasses."""
+
+    features: Any = None
+    task_kernel: Any = None
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: Any = None
+    random_state: Any = 0
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tasks: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences, of one length unless no feature needs positions.
+        y : array_like, shape (n,)
+            Classes, two of them, or targets. Classes are optional for windows with labels.
+        tasks : sequence of str, shape (n,), optional
+            Task of every example. Default: the tasks that `X` carries, or else a single task.
+        sample_weight : array_like, shape (n,), optional
+            Factors on C; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a task lacks a class, there are no targets, lengths differ, or numbers are NaN or
+            infinite.
+        """
+        examples, settings = self._read(X, y, tasks, sample_weight)
+        features, start = feature_map(self.features), self._start(examples.y.size)
+        model, solution = fit(
+            examples, self.task_kernel, features=features, settings=settings, start=start
+        )
+        store_fit(self, model, solution)
+        return self
+
+    def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
+        """Return validated examples and the settings."""
+        raise NotImplementedError
+
+    def _start(self, n: int) -> WarmStart | None:
+        """Return where to begin with n examples."""
+        return None
 
     @property
     def coef_(self) -> NDArray[Any]:
@@ -85,18 +141,12 @@ class LinearEstimator(BaseEstimator):
 
 
 def training_settings(estimator: Any, data: Any, **options: Any) -> Settings:
-    """Return the settings that all estimators on features have, together with `options`."""
-    dtype = estimator.dtype
-    if dtype is None:
-        dtype = "float32" if isinstance(data, Windows) else "float64"
-    return Settings(
-        C=estimator.C,
-        tol=estimator.tol,
-        max_epochs=estimator.max_epochs,
-        dtype=dtype,
-        seed=seed_of(estimator.random_state),
-        **options,
-    )
+    """Return the parameters of an estimator that are settings, replaced by `options`."""
+    names = {field.name for field in fields(Settings)} & estimator.get_params().keys()
+    chosen = {name: getattr(estimator, name) for name in ("C", *names)}
+    if estimator.dtype is None:
+        chosen["dtype"] = "float32" if isinstance(data, Windows) else "float64"
+    return Settings(**chosen | {"seed": seed_of(estimator.random_state)} | options)
 
 
 def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None:
@@ -169,73 +219,26 @@ def _tasks_of_windows(estimator: Any, X: Any, tasks: Any) -> Any:
     return tasks
 
 
+@dataclass(eq=False, repr=False)
 class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
     """Base class of the classifiers on features."""
 
-    task_kernel: Any
-    loss: str
-    class_weight: Any
-    fit_intercept: bool
-    norm: float | None = None
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        tasks: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences, of one length unless no feature needs positions.
-        y : array_like, shape (n,)
-            Classes, two of them. Optional for windows with labels.
-        tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: the tasks that `X` carries, or else a single task.
-        sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a task lacks a class, lengths differ, or numbers are NaN or infinite.
-        """
-        examples, settings = self._read(X, y, tasks, sample_weight)
-        features, start = feature_map(self.features), self._start(examples.y.size)
-        model, solution = fit(
-            examples, self.task_kernel, features=features, settings=settings, start=start
-        )
-        store_fit(self, model, solution)
-        return self
-
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
         """Return examples with labels -1 and +1, and the settings."""
         examples = classification_examples(self, X, y, tasks, sample_weight)
-        settings = training_settings(
-            self,
-            examples.data,
-            loss=self.loss,
-            class_weight=signed_class_weight(self.class_weight, self.classes_),
-            fit_intercept=self.fit_intercept,
-            norm=self.norm,
-        )
+        weight = signed_class_weight(self.class_weight, self.classes_)
+        settings = training_settings(self, examples.data, class_weight=weight)
         return with_signs(examples, self.classes_), settings
-
-    def _start(self, n: int) -> WarmStart | None:
-        """Return where to begin with n examples."""
-        return None
 
     def decision_function(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.

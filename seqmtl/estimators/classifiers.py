@@ -90,17 +90,8 @@ class MultiTaskSVC(MultiTaskClassifier):
     array([1])
     """
 
-    features: Any = None
-    task_kernel: Any = None
     C: float = 1.0
     _: KW_ONLY
-    loss: str = "hinge"
-    class_weight: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_epochs: int = 1000
-    dtype: Any = None
-    random_state: Any = 0
     warm_start: bool = False
 
     def _start(self, n: int) -> WarmStart | None:
@@ -186,17 +177,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     array([1])
     """
 
-    features: Any = None
-    task_kernel: Any = None
     costs: Any = COSTS
-    _: KW_ONLY
-    loss: str = "hinge"
-    class_weight: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_epochs: int = 1000
-    dtype: Any = None
-    random_state: Any = 0
 
     C = 1.0  # until one is chosen
 
@@ -297,18 +278,8 @@ n_features_in_
     ['union', 'individual']
     """
 
-    features: Any = None
-    task_kernel: Any = None
     norm: float | None = 2.0
     C: float = 1.0
-    _: KW_ONLY
-    loss: str = "hinge"
-    class_weight: Any = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_epochs: int = 1000
-    dtype: Any = None
-    random_state: Any = 0
 
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
         if self.norm is None:

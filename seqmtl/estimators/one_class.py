@@ -104,18 +104,12 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
     array([ 1, -1])
     """
 
-    features: Any = None
-    task_kernel: Any = None
     C: float = 1.0
     _: KW_ONLY
     norm: float | None = None
     contamination: float = 0.1
-    tol: float = 1e-3
-    max_epochs: int = 1000
-    dtype: Any = None
-    random_state: Any = 0
 
-    def fit(self, X: Any, y: Any = None, tasks: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, tasks: Any = None) -> Self:  # type: ignore[override]
         """Fit the model to examples of the one class.
 
         Parameters
@@ -142,7 +136,7 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         X, tasks = plain_examples(X, tasks)
         X = check_X(self, X, reset=True)
         examples = gather_examples(X, np.ones(X.shape[0]), tasks, None)
-        settings = training_settings(self, X, kind="novelty", norm=self.norm, fit_intercept=False)
+        settings = training_settings(self, X, kind="novelty", fit_intercept=False)
         features = feature_map(self.features)
         model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)

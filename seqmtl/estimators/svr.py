@@ -27,32 +27,23 @@ from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.site import site_told_by
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import fit
 from seqmtl.training.settings import TARGET_COSTS, Settings
 
 
+@dataclass(eq=False, repr=False)
 class MultiTaskRegressor(RegressorMixin, LinearEstimator):
     """Base class of the regressors on features."""
 
-    features: Any
-    epsilon: float
-    loss: str
-    fit_intercept: bool
-    norm: float | None = None
+    _: KW_ONLY
+    epsilon: float = 0.1
+    loss: str = "epsilon_insensitive"
+    fit_intercept: bool = True
 
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
         """Return validated examples and the settings."""
         X, tasks = plain_examples(X, tasks, y)
         X, y = check_X_y(self, X, y, numeric=True)
-        settings = training_settings(
-            self,
-            X,
-            kind="regression",
-            loss=self.loss,
-            epsilon=self.epsilon,
-            norm=self.norm,
-            fit_intercept=self.fit_intercept,
-        )
+        settings = training_settings(self, X, kind="regression")
         return gather_examples(X, y, tasks, sample_weight), settings
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[np.float64]:
@@ -159,49 +150,9 @@ class MultiTaskSVR(MultiTaskRegressor):
     array([2.9, 3.4])
     """
 
-    features: Any = None
-    task_kernel: Any = None
     C: float = 1.0
     _: KW_ONLY
-    epsilon: float = 0.1
-    loss: str = "epsilon_insensitive"
     norm: float | None = None
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_epochs: int = 1000
-    dtype: Any = None
-    random_state: Any = 0
-
-    def fit(
-        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences, of one length unless no feature needs positions.
-        y : array_like, shape (n,)
-            Targets.
-        tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: the tasks that `X` carries, or else a single task.
-        sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If there are no targets, lengths differ, or numbers are NaN or infinite.
-        """
-        examples, settings = self._read(X, y, tasks, sample_weight)
-        features = feature_map(self.features)
-        model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
-        store_fit(self, model, solution)
-        return self
 
 
 @dataclass(eq=False, repr=False)
@@ -259,22 +210,19 @@ n_features_in_
     array([4.])
     """
 
-    features: Any = None
-    task_kernel: Any = None
     costs: Any = TARGET_COSTS
     _: KW_ONLY
     epsilon: float = 0.0
     loss: str = "squared_epsilon_insensitive"
-    fit_intercept: bool = True
-    tol: float = 1e-3
-    max_epochs: int = 1000
-    dtype: Any = None
-    random_state: Any = 0
 
     C = 1.0  # until one is chosen
 
     def fit(
-        self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tasks: Any = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Select the hyperparameters, and fit the model.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,16 +35,6 @@ _PER_ROW, _NARROW = 3, 16  # panels of the reliability of organisms, and letters
 _STEPS = 1000
 _SMALLEST, _LARGEST = 1e-4, 1 - 1e-2  # probability at the ends of the axes
 _POOREST_ENLARGED = 0.95  # AUROC from which only the upper left corner of the ROC curve is drawn
-
-
-class _Curves(NamedTuple):
-    """The curves of a task, with the areas under them."""
-
-    name: str
-    prevalence: float
-    ranked: RankedScores
-    auroc: float
-    auprc: float
 
 
 def draw_curves(
@@ -83,30 +73,30 @@ def draw_curves(
     ImportError
         If matplotlib is not installed.
     """
-    all_curves = []
+    all_scores: dict[str, RankedScores] = {}
     for group in group_by_task(labels, scores, tasks, counts):
         if not group.has_both_classes:
             logger.warning("task %r has one class only: no curve", group.name)
             continue
-        ranked = RankedScores(group.positive, group.scores, group.counts)
-        prevalence = float(np.average(group.positive, weights=group.counts))
-        all_curves.append(_Curves(group.name, prevalence, ranked, *ranked.metrics()))
-    if not all_curves:
+        all_scores[group.name] = RankedScores(group.positive, group.scores, group.counts)
+    if not all_scores:
         raise ValueError(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
-    drawn = [all_curves[i] for i in extremes([curves.auprc for curves in all_curves])]
+    areas = {name: ranked.metrics() for name, ranked in all_scores.items()}
+    names = [[*areas][i] for i in extremes([auprc for _, auprc in areas.values()])]
+    drawn = [all_scores[name] for name in names]
     with figure_style():
-        columns = 1 if max(len(curves.name) for curves in drawn) > _SHORT else 2
+        columns = 1 if max(map(len, names)) > _SHORT else 2
         rows = -(-len(drawn) // columns)
         figure = new_figure(WIDTH, 3.7 + 0.19 * rows)
         pr_axes, roc_axes = figure.subplots(1, 2)
         lines = _draw_precision_recall(pr_axes, drawn)
-        _draw_roc(roc_axes, drawn)
-        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, _LONG)}" for c in drawn]
+        _draw_roc(roc_axes, drawn, min(areas[name][0] for name in names))
+        labels = ["{1:.3f}  {0:.3f}  ".format(*areas[n]) + plain_text(n, _LONG) for n in names]
         figure.legend(
             lines,
-            names,
+            labels,
             title=f"{AUPRC_TITLES[auprc]}, AUROC",
             loc="outside lower center",
             ncols=columns,
@@ -114,17 +104,17 @@ def draw_curves(
             fontsize=SMALL,
             title_fontsize=SMALL,
         )
-        write_title(figure, title, len(drawn), len(all_curves), "the lowest and the highest AUPRC")
+        write_title(figure, title, len(drawn), len(all_scores), "the lowest and the highest AUPRC")
     return figure
 
 
-def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:
+def _draw_precision_recall(axes: Axes, drawn: Sequence[RankedScores]) -> list[Any]:
     """Draw a precision-recall curve per task; return the lines."""
-    points = [_thin(*curves.ranked.precision_recall()) for curves in drawn]
+    points = [_thin(*ranked.precision_recall()) for ranked in drawn]
     lines = _draw_lines(axes, points, drawstyle="steps-pre")
     _unit_square(axes, "Recall", "Precision")
     axes.set_title("Precision and recall")
-    prevalences = [curves.prevalence for curves in drawn]
+    prevalences = [ranked.prevalence for ranked in drawn]
     axes.axhspan(min(prevalences), max(prevalences), color=GREY, alpha=0.25, linewidth=1.5)
     axes.annotate(
         "Random",
@@ -137,13 +127,13 @@ def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:
     return lines
 
 
-def _draw_roc(axes: Axes, drawn: Sequence[_Curves]) -> None:
-    """Draw one ROC curve per task; of good ones, the upper left corner."""
+def _draw_roc(axes: Axes, drawn: Sequence[RankedScores], poorest: float) -> None:
+    """Draw one ROC curve per task; if the poorest AUROC is good, the upper left corner."""
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    _draw_lines(axes, [_thin(*curves.ranked.roc()) for curves in drawn])
+    _draw_lines(axes, [_thin(*ranked.roc()) for ranked in drawn])
     _unit_square(axes, "False positive rate", "True positive rate")
     axes.set_title("ROC")
-    if min(curves.auroc for curves in drawn) >= _POOREST_ENLARGED:
+    if poorest >= _POOREST_ENLARGED:
         axes.set(xlim=(-0.002, 0.2), ylim=(0.5, 1.005), title="ROC, upper left corner")
 
 

@@ -245,6 +245,12 @@ class RankedScores:
         )
         return float(auroc), float(np.dot(positive_weight, precision) / n_positive)
 
+    @property
+    def prevalence(self) -> float:
+        """The share of positives."""
+        n_positive = float(self.positive_weight.sum())
+        return n_positive / (n_positive + float(self.negative_weight.sum()))
+
     def roc(self) -> _Curve:
         """Return the corners of the ROC curve: false and true positive rates, rising."""
         false_positive = np.append(0.0, np.cumsum(self.negative_weight))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,6 @@ class ExplanationFolder:
         self.files: list[str] = []
         self._stem = file_stems(model)
         self._shared: dict[str, list[Row]] = {name: [head] for name, head in TABLES.items()}
-        self._other: Poim | None = None  # the reference
 
     def explain(self, organism: str, windows: Windows | None, n_windows: int) -> None:
         """Write the importance of oligomers, or of k-mers anywhere, and of bases of windows."""
@@ -152,18 +152,18 @@ class ExplanationFolder:
             )
         self._figure(f"poim_{name}", draw_poim(result))
         self._figure(f"logo_{name}", draw_logo(result))
-        other = self._compared_with(organism)
-        if other is None:
-            return
-        if self._other is None:
-            is_mean, model = other == _MEAN, self.model
-            self._other = (
-                mean_poim(model, max_order=order)
-                if is_mean
-                else poim(model, other, max_order=order)
-            )
-        difference = differential(result, self._other)
-        self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
+        if len(self.model.tasks) > 2 or organism != self.model.tasks[-1]:
+            other, reference = self._reference
+            difference = differential(result, reference)
+            self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
+
+    @cached_property
+    def _reference(self) -> tuple[str, Poim]:
+        """What organisms are compared with: the mean of all, or the last of two."""
+        if len(self.model.tasks) > 2:
+            return _MEAN, mean_poim(self.model, max_order=self.max_order)
+        last = self.model.tasks[-1]
+        return last, poim(self.model, last, max_order=self.max_order)
 
     def kmers(self, organism: str, windows: Windows | None) -> None:
         """Write the k-mers with the largest and smallest weights, and draw the first of either."""
@@ -176,13 +176,6 @@ class ExplanationFolder:
         if motifs := align_kmers(rows):
             figure = draw_motifs(motifs, f"{organism}: k-mers of positive weight, aligned")
             self._figure(f"motifs_{self._stem[organism]}", figure)
-
-    def _compared_with(self, organism: str) -> str | None:
-        """Return what an organism is compared with."""
-        tasks = self.model.tasks
-        if len(tasks) > 2:
-            return _MEAN
-        return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None
 
     def windows(self, organism: str, windows: Windows, n: int) -> None:
         """Explain the n highest-scoring windows, and draw the first few."""

@@ -183,11 +183,7 @@ def poim(
     UnknownTaskError
         If the organism is not in the model.
     """
-    check_order(max_order, model.length)
-    letters = check_background(background)
-    weights = weights_by_position(model, [organism])
-    Q = oligomer_importance(weights, model.length, max_order, letters)
-    return Poim(organism, Q, model.site, tuple(letters))
+    return _poim(organism, model, [organism], max_order, background)
 
 
 def mean_poim(
@@ -198,11 +194,7 @@ def mean_poim(
     Parameters, Raises
         See :func:`poim`.
     """
-    check_order(max_order, model.length)
-    letters = check_background(background)
-    weights = weights_by_position(model, model.tasks)
-    Q = oligomer_importance(weights, model.length, max_order, letters)
-    return Poim("mean", Q, model.site, tuple(letters))
+    return _poim("mean", model, model.tasks, max_order, background)
 
 
 def differential(a: Poim, b: Poim) -> Poim:
@@ -225,37 +217,30 @@ def differential(a: Poim, b: Poim) -> Poim:
     return replace(a, label=f"{a.label} - {b.label}", Q=parts)
 
 
-def check_order(max_order: int, length: int) -> None:
-    """Check that the order is in range.
-
-    Raises
-    ------
-    ValueError
-        If it is not from 1 to 10, or exceeds the window.
-    """
-    limit = min(MAX_ORDER, length)
+def _poim(
+    label: str,
+    model: MultiTaskModel,
+    organisms: Sequence[str],
+    max_order: int,
+    background: ArrayLike,
+) -> Poim:
+    """Check the order and the background, and compute the POIM of the mean weights of organisms."""
+    limit = min(MAX_ORDER, model.length)
     if not 1 <= max_order <= limit:
         raise ValueError(
             f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
             "at every position"
         )
-
-
-def check_background(background: ArrayLike) -> NDArray[np.float64]:
-    """Return the probabilities of A, C, G, T, normalised to sum to exactly 1.
-
-    Raises
-    ------
-    ValueError
-        If they are not four non-negative numbers with a sum of 1.
-    """
     letters = np.asarray(background, dtype=np.float64)
     if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
         raise ValueError(
             "background must be four probabilities, of A, C, G and T, with the sum 1, got "
             f"{np.array2string(letters, separator=', ')}"
         )
-    return letters / letters.sum()
+    letters = letters / letters.sum()
+    weights = weights_by_position(model, organisms)
+    Q = oligomer_importance(weights, model.length, max_order, letters)
+    return Poim(label, Q, model.site, tuple(letters))
 
 
 class KmerWeight(NamedTuple):

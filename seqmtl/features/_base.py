@@ -39,7 +39,7 @@ class FeatureDefinition:
 
     kind: ClassVar[str]
     rules: ClassVar[dict[str, Rule]] = {}
-    is_position_free: bool = False
+    is_position_free: ClassVar[bool] = False
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters."""
@@ -298,13 +298,13 @@ def mirror(G: NDArray[Any]) -> NDArray[Any]:
     return G
 
 
-def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the kernel matrix of the chosen rows, float64, shape (m, m)."""
-    G = rows.gram(chosen, np.float64)
+def gram_matrix(rows: Rows, chosen: NDArray[np.int64], dtype: Any = np.float64) -> NDArray[Any]:
+    """Return the kernel matrix of the chosen rows, shape (m, m)."""
+    G = rows.gram(chosen, dtype)
     if G is not None:
         return G
     X = sparse_rows(rows, chosen, np.float64)
-    return mirror((X @ X.T).toarray())
+    return mirror((X @ X.T).toarray()).astype(dtype, copy=False)
 
 
 def sparse_rows(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> Any:

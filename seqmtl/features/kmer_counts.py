@@ -20,6 +20,7 @@ one for each shorter stretch, for the end of a window: a table as that of a posi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -127,6 +128,7 @@ def scale_of(windows: Windows) -> NDArray[np.float64]:
     return np.asarray(np.maximum(n_letters, 1) ** -0.5, dtype=np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class KmerCounts(FeatureDefinition):
     """Counts of the k-mers of DNA windows, wherever they are; windows may differ in length.
 
@@ -167,12 +169,8 @@ class KmerCounts(FeatureDefinition):
     kind = "kmer_counts"
     rules: ClassVar = {"views": word, "hash_bits": whole(0, 30)}
     is_position_free = True
-
-    def __init__(
-        self, views: str | Sequence[KmerView] = ANYWHERE_VIEWS, hash_bits: int | None = None
-    ) -> None:
-        self.views = views
-        self.hash_bits = hash_bits
+    views: str | Sequence[KmerView] = ANYWHERE_VIEWS
+    hash_bits: int | None = None
 
     def kmer_views(self) -> tuple[KmerView, ...]:
         """Return the views."""

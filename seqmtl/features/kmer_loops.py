@@ -70,7 +70,7 @@ def hash_index(slot, code, n_bits):
 
 
 @njit
-def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, out):
+def squared_norms(codes, starts, is_reverse, length, rows, span, layout, out):
     """Sum weight times count**2 over all k-mers, bins and levels of every window in rows.
 
     This is the sum over all ordered pairs of positions in a bin, including equal ones, of the
@@ -78,7 +78,7 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
     the same first letters; ``head`` holds the end of each chain. Its numbers increase from window
     to window, so entries of earlier windows are recognised as outdated.
     """
-    k, begin, end, _, _, weight, bins = levels
+    k, begin, end, _, view, weight, bins = layout
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     previous = np.empty(length, np.int64)

@@ -7,9 +7,9 @@ positions, and a level and a position are a *slot*. Only the letters at a slot d
 windows:
 
 >>> layout = lay_out(parse_views("kmers:2-3/2"), length=5, anchor=2)
->>> layout.levels.k, layout.levels.offset  # 3 bins of 16 2-mers come before the 3-mers
+>>> layout.k, layout.offset  # 3 bins of 16 2-mers come before the 3-mers
 (array([2, 3]), array([ 0, 48]))
->>> layout.levels.bins[1]  # bin of every position; one begins at the anchor
+>>> layout.bins[1]  # bin of every position; one begins at the anchor
 array([0, 0, 1, 1, 2], dtype=int32)
 >>> slots = layout.slots(is_hashed=False)
 >>> slots.position, slots.depth, slots.base
@@ -159,32 +159,6 @@ def check_names(n_features: int, longest: int, is_hashed: bool) -> None:
     require_memory(2 * n_bytes, f"the names of {n_features:,} features", "choose shorter k-mers")
 
 
-class Levels(NamedTuple):
-    """The levels of views in windows of a given length; a level is a view and a k-mer length.
-
-    Attributes
-    ----------
-    k, begin, end : ndarray of int64, shape (n,)
-        Length of the k-mers; range of their first bases, 0-based half-open.
-    offset : ndarray of int64, shape (n,)
-        Exact index of the first k-mer of the first bin.
-    slot : ndarray of int64, shape (n,)
-        Number of the first bin, which is hashed with the code of a k-mer.
-    weight : ndarray of float64, shape (n,)
-        omega times the square of the constant that all features are divided by.
-    bins : ndarray of int32, shape (n, length)
-        Bin of every position, from 0; -1 outside.
-    """
-
-    k: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    bins: NDArray[np.int32]
-
-
 class Slots(NamedTuple):
     """The n slots of a window: positions and lengths of its k-mers, and their first features.
 
@@ -212,26 +186,39 @@ class Slots(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The levels of all views, and their totals.
+    """The n levels of views in windows of a given length; a level is a view and a k-mer length.
 
     Attributes
     ----------
-    levels : Levels
-        One row for every view and k-mer length.
+    k, begin, end : ndarray of int64, shape (n,)
+        Length of the k-mers; range of their first bases, 0-based half-open.
+    offset : ndarray of int64, shape (n,)
+        Exact index of the first k-mer of the first bin.
     view : ndarray of int64, shape (n,)
         View of every level.
-    n_features : int
-        Number of features with exact indices.
+    weight : ndarray of float64, shape (n,)
+        omega times the square of the constant that all features are divided by.
+    bins : ndarray of int32, shape (n, length)
+        Bin of every position, from 0; -1 outside.
     """
 
-    levels: Levels
+    k: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    offset: NDArray[np.int64]
     view: NDArray[np.int64]
-    n_features: int
+    weight: NDArray[np.float64]
+    bins: NDArray[np.int32]
 
     @property
     def span(self) -> int:
         """Length of the longest k-mers."""
-        return int(self.levels.k.max())
+        return int(self.k.max())
+
+    @property
+    def n_features(self) -> int:
+        """Number of features with exact indices."""
+        return int(self.offset[-1]) + ((int(self.bins[-1].max()) + 1) << 2 * int(self.k[-1]))
 
     def slots(self, is_hashed: bool) -> Slots:
         """Return a slot for every position of every level.
@@ -241,17 +228,17 @@ class Layout(NamedTuple):
         ValueError
             If hashed features have too many bins.
         """
-        n_bins = int(self.levels.bins.max()) + 1
+        k, begin, end, offset, _, weight, bins = self
+        n_bins = int(bins.max()) + 1
         if is_hashed and n_bins > _MAX_BINS:
             raise ValueError(
                 f"hashed k-mers must have at most {_MAX_BINS:,} bins, got {n_bins:,}; use a "
                 "shorter window or region, wider bins, or features without hash"
             )
-        k, begin, end, offset, slot, weight, bins = self.levels
         level = np.repeat(np.arange(k.size), end - begin)
         position = np.concatenate([np.arange(*ends) for ends in zip(begin, end, strict=True)])
         bin_ = bins[level, position].astype(np.int64)
-        base = slot[level] + bin_ if is_hashed else offset[level] + (bin_ << (2 * k[level]))
+        base = level * _MAX_BINS + bin_ if is_hashed else offset[level] + (bin_ << (2 * k[level]))
         root = np.sqrt(weight[level])
         return Slots(position, k[level], base, root, np.stack([root, 0.0 * root], axis=1))
 
@@ -293,31 +280,25 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
             begins = begins[begins <= length - n_letters]
             if not begins.size:
                 break
-            first_bin = len(rows) * _MAX_BINS
-            rows.append((k, begins[0], begins[-1] + 1, base, first_bin, weight, v))
+            rows.append((k, begins[0], begins[-1] + 1, base, v, weight))
             bins.append(bin_of)
             base += n_bins << (2 * k)
-        if not rows or rows[-1][-1] != v:
+        if not rows or rows[-1][4] != v:
             raise ValueError(_misfit(view, length, anchor))
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    lengths, begins, ends, offsets, slots = (c.astype(np.int64) for c in columns[:5])
-    weights = columns[5].astype(np.float64)
-    bin_table = np.array(bins, dtype=np.int32)
-    levels = Levels(lengths, begins, ends, offsets, slots, weights, bin_table)
-    square = expected_square(levels)
-    return Layout(levels._replace(weight=weights / square), columns[6], base)
+    *columns, weights = map(np.array, zip(*rows, strict=True))
+    ks, begin, end, offset, of_view = (column.astype(np.int64) for column in columns)
+    layout = Layout(ks, begin, end, offset, of_view, weights, np.array(bins, np.int32))
+    return layout._replace(weight=weights / expected_square(layout))
 
 
-def expected_square(levels: Levels) -> float:
+def expected_square(layout: Layout) -> float:
     """Return the expected squared norm of a window of independent, uniform letters.
 
     With n independent k-mers in a bin, E[sum of counts**2] = n + n (n - 1) / 4**k. The dependence
     of overlapping k-mers is ignored.
     """
     total = 0.0
-    for k, begin, end, weight, bins in zip(
-        levels.k, levels.begin, levels.end, levels.weight, levels.bins, strict=True
-    ):
+    for k, begin, end, _, _, weight, bins in zip(*layout, strict=True):
         n = np.bincount(bins[begin:end]).astype(np.float64)
         total += float(weight * (n + n * (n - 1.0) / 4.0**k).sum())
     return total

@@ -25,6 +25,7 @@ In bins of two positions from the anchor on, here base 2, ACG and CGT are in bin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,6 +55,7 @@ _HASH_BITS = 22  # 16 MiB of float32 per organism; a plain choice
 _MIN_LENGTH = 6  # bases; shorter windows cannot hold the default views
 
 
+@dataclass(eq=False, repr=False)
 class PositionalKmers(FeatureDefinition):
     """K-mers of DNA windows, counted in bins of positions around a site.
 
@@ -112,18 +114,6 @@ class PositionalKmers(FeatureDefinition):
     anchor: int | None = None
     hash_bits: int | None = None
     max_memory: float = 1.0
-
-    def __init__(
-        self,
-        views: str | Sequence[KmerView] | None = None,
-        anchor: int | None = None,
-        hash_bits: int | None = None,
-        max_memory: float = 1.0,
-    ) -> None:
-        self.views = views
-        self.anchor = anchor
-        self.hash_bits = hash_bits
-        self.max_memory = max_memory
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
         """Return the views for windows of `length` bases."""
@@ -185,7 +175,7 @@ class PositionalKmers(FeatureDefinition):
         layout, anchor = self.layout(length), self.resolved_anchor(length)
         check_names(layout.n_features, layout.span + 12, self._bits(layout) > 0)
         names = []
-        for k, bins in zip(layout.levels.k.tolist(), layout.levels.bins, strict=True):
+        for k, bins in zip(layout.k.tolist(), layout.bins, strict=True):
             kmers = kmer_names(range(k))
             for number in range(int(bins.max()) + 1):
                 places = np.flatnonzero(bins == number) - anchor

@@ -31,6 +31,7 @@ with N use it.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -44,46 +45,12 @@ from seqmtl.features.table_rows import TableRows, count_other
 from seqmtl.sequences import Windows
 
 
-class SlotRows(TableRows):
-    """Windows whose features are those of slots.
-
-    Parameters
-    ----------
-    windows, span, hash_bits
-        See :class:`.TableRows`.
-    slots : Slots
-        Positions and lengths of the k-mers of a window.
-    """
-
-    def __init__(self, windows: Windows, slots: Slots, span: int, hash_bits: int) -> None:
-        super().__init__(windows, slots.depth.size, span, hash_bits)
-        self.slots = slots
-
-    def _fold(
-        self, W: NDArray[Any], column: int, ends: tuple[int, int], table: NDArray[Any]
-    ) -> None:
-        from seqmtl.features.kmer_loops import fold_weights
-
-        fold_weights(W, column, *ends, self.slots, self.hash_bits, self._starts, table)
-
-    def _unfold(
-        self,
-        table: NDArray[np.float64],
-        coupling: NDArray[np.float64],
-        ends: tuple[int, int],
-        W: NDArray[Any],
-    ) -> None:
-        from seqmtl.features.kmer_loops import unfold_sums
-
-        unfold_sums(table, coupling, *ends, self.slots, self.hash_bits, self._starts, W)
-
-
-class PositionalRows(SlotRows):
+class PositionalRows(TableRows):
     """Positional k-mers of given windows; see :class:`seqmtl.core.rows.Rows`."""
 
     def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
-        super().__init__(windows, layout.slots(hash_bits > 0), layout.span, hash_bits)
-        self.layout = layout
+        self.layout, self.slots = layout, layout.slots(hash_bits > 0)
+        super().__init__(windows, self.slots.depth.size, layout.span, hash_bits)
         self.n_features = 1 << hash_bits if hash_bits else layout.n_features
         self._norms: NDArray[np.float64] | None = None
         n_letters = 1 + (self.span - 1) // self._step(np.float32)  # read at each position
@@ -96,11 +63,10 @@ class PositionalRows(SlotRows):
         from seqmtl.features.kmer_loops import squared_norms
 
         if self._norms is None:
-            layout = self.layout
             norms = np.empty(self.n_rows)
 
             def compute(rows: NDArray[np.int64]) -> None:
-                squared_norms(*self._where, rows, layout.span, layout.levels, layout.view, norms)
+                squared_norms(*self._where, rows, self.span, self.layout, norms)
 
             each_part(compute, np.arange(norms.size))
             is_constant = norms.size > 0 and norms.min() == norms.max()
@@ -124,7 +90,7 @@ class PositionalRows(SlotRows):
         return None if self.hash_bits else PairSumRows(self.layout, self.windows)
 
 
-class PairSumRows(SlotRows):
+class PairSumRows(TableRows):
     """Rows whose weights are pair sums F, instead of plain weights.
 
     Attributes
@@ -138,8 +104,8 @@ class PairSumRows(SlotRows):
     """
 
     def __init__(self, layout: Layout, windows: Windows) -> None:
-        slots, self.n_weights = _make_slots(layout, windows.length)
-        super().__init__(windows, slots, layout.span, 0)
+        self.slots, self.n_weights = _make_slots(layout, windows.length)
+        super().__init__(windows, self.slots.depth.size, layout.span, 0)
         self._fits_tables = count_other(windows) == 0
         has_n = not self._fits_tables.all()
         self.n_features = self.n_weights + (self.n_weights // 4 if has_n else 0)
@@ -191,27 +157,20 @@ def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:
 
     The lengths of a view are paired from the longest down; a single shortest one has no prefix.
     """
-    levels = layout.levels
     rows = []
     base = 0
     for view in np.unique(layout.view):
         of_view = np.flatnonzero(layout.view == view)[::-1]  # longest k-mers first
-        for upper, lower in zip(
-            of_view[::2], [*of_view[1::2], -1][: of_view[::2].size], strict=True
-        ):
-            begin, end = levels.begin[upper], levels.end[upper]
-            if lower >= 0:
-                end = levels.end[lower]
-            bins, k = levels.bins[upper], levels.k[upper]
+        for upper, lower in zip_longest(of_view[::2], of_view[1::2]):
+            begin, end = layout.begin[upper], layout.end[upper if lower is None else lower]
+            bins, k = layout.bins[upper], layout.k[upper]
+            c_prefix = 0.0 if lower is None else layout.weight[lower]
             for l in range(begin, end):
-                fits = l + k <= length  # at the end of the window, only the prefix does
-                depth, kmer_weight = (
-                    (k, levels.weight[upper]) if fits else (k - 1, levels.weight[lower])
-                )
-                prefix_weight = levels.weight[lower] if fits and lower >= 0 else 0.0
-                rows.append(
-                    (l, depth, base + (int(bins[l]) << (2 * k)), kmer_weight, prefix_weight)
-                )
+                first = base + (int(bins[l]) << (2 * k))
+                if l + k <= length:
+                    rows.append((l, k, first, layout.weight[upper], c_prefix))
+                else:  # at the end of the window, only the prefix fits
+                    rows.append((l, k - 1, first, c_prefix, 0.0))
             base += (int(bins[begin:end].max()) + 1) << (2 * k)
     rows.sort()  # by position, as the windows are read
     columns = np.array(rows)

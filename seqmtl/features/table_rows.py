@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order, n_threads, run_all
 from seqmtl.core.rows import Rows
 from seqmtl.features._base import add_by_blocks, score_by_blocks
-from seqmtl.features.kmer_views import table_levels
+from seqmtl.features.kmer_views import Slots, table_levels
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
@@ -39,8 +39,14 @@ class TableRows(Rows):
         Length of the longest k-mers.
     hash_bits : int
         Bits of hashed indices, or 0.
+
+    Attributes
+    ----------
+    slots : Slots
+        Positions and lengths of the k-mers of a window, unless they are anywhere.
     """
 
+    slots: Slots
     _scale: Any = 1.0  # of the features of each window
 
     def __init__(self, windows: Windows, row_size: int, span: int, hash_bits: int) -> None:
@@ -62,7 +68,9 @@ class TableRows(Rows):
         self, W: NDArray[Any], column: int, ends: tuple[int, int], table: NDArray[Any]
     ) -> None:
         """Add a column of W to the tables of a range of positions."""
-        raise NotImplementedError
+        from seqmtl.features.kmer_loops import fold_weights
+
+        fold_weights(W, column, *ends, self.slots, self.hash_bits, self._starts, table)
 
     def _unfold(
         self,
@@ -72,7 +80,9 @@ class TableRows(Rows):
         W: NDArray[Any],
     ) -> None:
         """Add the tables of a range of positions to W, times the coupling of each column."""
-        raise NotImplementedError
+        from seqmtl.features.kmer_loops import unfold_sums
+
+        unfold_sums(table, coupling, *ends, self.slots, self.hash_bits, self._starts, W)
 
     def score_faster(self, n: int) -> bool:
         """Return whether tables score n windows faster than visiting their features."""

@@ -7,10 +7,10 @@ from seqmtl._lazy import import_on_use
 if TYPE_CHECKING:
     from seqmtl.io.annotation import read_annotation
     from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
-    from seqmtl.io.fasta import guess_format, read_fasta_windows
+    from seqmtl.io.fasta import guess_format
     from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, read_contigs
     from seqmtl.io.sites import read_sites
-    from seqmtl.io.tables import is_table_of_windows, read_windows
+    from seqmtl.io.tables import is_table_of_windows, read_fasta_windows, read_windows
     from seqmtl.io.transcripts import Annotation, Transcript
 
 __all__ = [
@@ -36,10 +36,10 @@ __getattr__ = import_on_use(
     {
         "seqmtl.io.annotation": "read_annotation",
         "seqmtl.io.dataset": "Dataset is_dataset read_dataset",
-        "seqmtl.io.fasta": "guess_format read_fasta_windows",
+        "seqmtl.io.fasta": "guess_format",
         "seqmtl.io.genome": "ContigPiece load_genome load_genomes read_contigs",
         "seqmtl.io.sites": "read_sites",
-        "seqmtl.io.tables": "is_table_of_windows read_windows",
+        "seqmtl.io.tables": "is_table_of_windows read_fasta_windows read_windows",
         "seqmtl.io.transcripts": "Annotation Transcript",
     },
 )

@@ -378,7 +378,7 @@ class _GffReader:
         self.exclusions.append(ExcludedTranscript("", *interval, NO_PARENT, self.line))
         rows = TranscriptRows(fields[0], strand, b"", self.line, (), bool(self.is_gtf))
         rows.add(part, segment)
-        self.uncertain += rows.uncertain("", _sides(strand))
+        self.uncertain += rows.uncertain(_sides(strand))
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
@@ -487,7 +487,7 @@ class _GffReader:
                 ]
                 first, last = max(0, start - 1), end + 1
                 if around:
-                    self.rows[key] = tuple(around)
+                    self.rows[key] = tuple(row._replace(line=line) for row in around)
                     first, last = around[0].start, around[0].end
                 group = self._group_of(key, fields)
                 if not group.parts[EXON]:
@@ -530,7 +530,7 @@ class _GffReader:
             )
             self.uncertain += self.other_sources.uncertain
             self.uncertain += [
-                UncertainRegion(t.contig, t.is_reverse, t.exons, (), t.cds, t.name, t.line)
+                UncertainRegion(t.contig, t.is_reverse, t.exons, cds=t.cds)
                 for t in other_transcripts
             ]
         kind_of_file = " and ".join("GTF" if is_gtf else "GFF3" for is_gtf in sorted(self.formats))
@@ -616,9 +616,14 @@ class _Builder:
         if len(copies) > 1:
             self.repeated.append((text, copies))
         for copy in copies:
+            line = copy.line
             if rows:
-                copy.flags |= _row_of(copy, rows).flags
-            transcripts += copy.transcripts(text)
+                row = _row_of(copy, rows)
+                copy.flags |= row.flags
+                is_of_copy = row[3:5] == (copy.contig, copy.strand) and name in self.reader.rows
+                if is_of_copy and _TRANSCRIPT_NAME.search(row.kind.lower()):
+                    line = row.line
+            transcripts += copy.transcripts(text, line)
         return transcripts
 
     def _biotype(self, piece: TranscriptRows, rows: Sequence[ParentRow]) -> bytes:
@@ -648,13 +653,13 @@ class _Builder:
             self._exclude(text, [piece], COPIES)
             for segment in piece.segments:  # each may be the first or the last of one of them
                 alone = replace(piece, parts=[[segment], [segment], (), (), ()])
-                self.reader.uncertain += alone.uncertain(text)
+                self.reader.uncertain += alone.uncertain()
             return []
         for copy in copies:
-            self._note_overlaps(text, copy)
+            self._note_overlaps(copy)
         return copies
 
-    def _note_overlaps(self, text: str, copy: TranscriptRows) -> None:
+    def _note_overlaps(self, copy: TranscriptRows) -> None:
         """Record exons whose ends are hidden because they are joined with others."""
         exons = sorted(copy.parts[EXON])
         if not overlap(exons):
@@ -664,7 +669,7 @@ class _Builder:
         hidden = [exon for exon in exons if not edges.issuperset(exon)]
         for exon in hidden:
             rows = replace(copy, parts=[[exon], (), (), (), ()], phases=())
-            self.reader.uncertain += rows.uncertain(text)
+            self.reader.uncertain += rows.uncertain()
 
     def _note_introns(self, transcripts: list[Transcript]) -> None:
         """Record introns that have a row but are not gaps between exons."""
@@ -674,7 +679,7 @@ class _Builder:
         for contig, strand, segment in sorted(self.reader.introns):
             if (contig, segment) not in gaps:
                 self.reader.uncertain += [
-                    UncertainRegion(contig, is_reverse, (), (segment,), (), "", 0)
+                    UncertainRegion(contig, is_reverse, introns=(segment,))
                     for is_reverse in _sides(strand)
                 ]
 
@@ -688,7 +693,7 @@ class _Builder:
         line = min(piece.line for piece in pieces)
         self.reader.exclusions.append(ExcludedTranscript(text, *interval, reason, line))
         for piece in pieces:
-            self.reader.uncertain += piece.uncertain(text, _sides(piece.strand))
+            self.reader.uncertain += piece.uncertain(_sides(piece.strand))
 
     def _is_protein(self, name: bytes, group: TranscriptRows) -> bool:
         """Return whether a group is that of a protein, which shares its rows with a transcript."""

@@ -7,7 +7,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -233,12 +233,9 @@ def read_dataset(
     loaded = load_genomes(paths, padding=length)
     for name, genome in loaded.items():
         check_genome(name, paths[name], genome, summary)
-    source = os.path.join(folder, WINDOWS)
-    reader = _WindowReader(source, loaded, length, split, cut or (0, length))
-    for rows in _read_member(folder, WINDOWS):
-        reader.add(rows)
-    windows = reader.windows()
-    offset = summary["site"]["offset"] - reader.first
+    cut = cut or (0, length)
+    windows = _read_windows(folder, loaded, length, split, cut)
+    offset = summary["site"]["offset"] - cut[0]
     windows.site = offset if 0 <= offset < windows.length else None
     return Dataset(windows, dict(summary["site"]), summary)
 
@@ -333,87 +330,78 @@ def check_genome(name: str, path: str, genome: Genome, summary: Mapping[str, Any
         )
 
 
-class _WindowReader:
-    """Reader of windows.tsv, a block of rows at a time."""
-
-    def __init__(
-        self,
-        source: str,
-        genomes: Mapping[str, Genome],
-        length: int,
-        split: str | None,
-        cut: tuple[int, int],
-    ) -> None:
-        self._source = source
-        self._genomes = genomes
-        self._length = length
-        self._split = split
-        self.first, self._cut_length = cut
-        self._n_past_end = 0
-        self._labels = LabelColumn(source)
-        self._splits = NameColumn("split", _COLUMN["split"])
-        self._parts: dict[str, list[NDArray[Any]]] = {}
-
-    def add(self, rows: Columns) -> None:
-        """Add the windows of a block of rows that are of the split and the organisms."""
-        split_ids = self._splits.numbers(rows)
-        is_of_split = np.array([self._split in (None, name) for name in self._splits.names])
+def _read_windows(
+    folder: str,
+    genomes: Mapping[str, Genome],
+    length: int,
+    split: str | None,
+    cut: tuple[int, int],
+) -> Windows:
+    """Read windows.tsv: the windows of a split and of the organisms of some genomes."""
+    source = os.path.join(folder, WINDOWS)
+    labels, splits = LabelColumn(source), NameColumn("split", _COLUMN["split"])
+    numbers = {name: number for number, name in enumerate(genomes)}
+    parts: dict[str, list[NDArray[Any]]] = {}
+    for rows in _read_member(folder, WINDOWS):
+        split_ids = splits.numbers(rows)
+        is_of_split = np.array([split in (None, name) for name in splits.names])
         organisms = rows.texts(_COLUMN["organism"])
-        chosen = np.array([name in self._genomes for name in organisms]) & is_of_split[split_ids]
+        task_ids = np.fromiter(map(numbers.get, organisms, repeat(-1)), np.int16, len(rows))
+        chosen = (task_ids >= 0) & is_of_split[split_ids]
         if not chosen.any():
-            return
-        rows = rows.take(chosen)
-        parts = [self._located(organism, run) for organism, run in rows.runs(_COLUMN["organism"])]
-        block = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        block["labels"] = self._labels.signs(rows, _COLUMN["label"])
+            continue
+        chosen_rows = rows.take(chosen)
+        located = [
+            _located(run, genomes[name], length, cut)
+            for name, run in chosen_rows.runs(_COLUMN["organism"])
+        ]
+        block = {name: np.concatenate([part[name] for part in located]) for name in located[0]}
+        block["task_ids"] = task_ids[chosen]
+        block["labels"] = labels.signs(chosen_rows, _COLUMN["label"])
         block["splits"] = split_ids[chosen]
-        block["weights"] = _weights(rows)
-        is_inside = block.pop("is_inside")
-        self._n_past_end += int((~is_inside).sum())
+        block["weights"] = _weights(chosen_rows)
         for name, column in block.items():
-            self._parts.setdefault(name, []).append(column[is_inside])
-
-    def _located(self, organism: str, rows: Columns) -> dict[str, NDArray[Any]]:
-        """Return where the windows of an organism are in its genome."""
-        genome = self._genomes[organism]
-        lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
-        contigs, begins, ends = rows.intervals(lengths, what="a window", remedy=REMEDY)
-        for number in np.flatnonzero(ends - begins != self._length)[:1].tolist():
-            rows.row(number).refuse(
-                f"a window must have {self._length} bases, got {ends[number] - begins[number]}; "
-                f"{REMEDY}"
-            )
-        is_reverse = rows.is_reverse(_COLUMN["strand"])
-        begins += np.where(is_reverse, self._length - self.first - self._cut_length, self.first)
-        numbers = np.array([*map(genome.index, contigs)])
-        return {
-            "starts": genome.starts[numbers] + begins,
-            "is_reverse": is_reverse,
-            "is_inside": (begins >= 0) & (begins + self._cut_length <= genome.lengths[numbers]),
-            "task_ids": np.full(len(rows), [*self._genomes].index(organism), dtype=np.int16),
-        }
-
-    def windows(self) -> Windows:
-        """Return all windows of the chosen rows."""
-        if not self._parts:
-            splits = ", ".join(sorted(self._splits.names)) or "none"
-            raise InputFormatError(
-                f"no windows of split {self._split!r}, organism {', '.join(self._genomes)}; "
-                f"the file has the splits {splits}",
-                self._source,
-            )
-        if self._n_past_end:
-            logger.warning("%d windows skipped: beyond an end of a contig", self._n_past_end)
-        genome = next(iter(self._genomes.values()))
-        columns: dict[str, Any] = {name: np.concatenate(part) for name, part in self._parts.items()}
-        return Windows(
-            genome.codes,
-            length=self._cut_length,
-            task_names=list(self._genomes),
-            split_names=self._splits.names,
-            locator=genome.locator,
-            **columns,
+            parts.setdefault(name, []).append(column)
+    if not parts:
+        raise InputFormatError(
+            f"no windows of split {split!r}, organism {', '.join(genomes)}; the file has the "
+            f"splits {', '.join(sorted(splits.names)) or 'none'}",
+            source,
         )
+    columns: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
+    is_inside = columns.pop("is_inside")
+    if n_past_end := int((~is_inside).sum()):
+        logger.warning("%d windows skipped: beyond an end of a contig", n_past_end)
+        columns = {name: column[is_inside] for name, column in columns.items()}
+    genome = next(iter(genomes.values()))
+    return Windows(
+        genome.codes,
+        length=cut[1],
+        task_names=list(genomes),
+        split_names=splits.names,
+        locator=genome.locator,
+        **columns,
+    )
+
+
+def _located(
+    rows: Columns, genome: Genome, length: int, cut: tuple[int, int]
+) -> dict[str, NDArray[Any]]:
+    """Return where windows are in their genome, and which are inside their contig."""
+    lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+    contigs, begins, ends = rows.intervals(lengths, what="a window", remedy=REMEDY)
+    for number in np.flatnonzero(ends - begins != length)[:1].tolist():
+        rows.row(number).refuse(
+            f"a window must have {length} bases, got {ends[number] - begins[number]}; {REMEDY}"
+        )
+    is_reverse = rows.is_reverse(_COLUMN["strand"])
+    begins += np.where(is_reverse, length - sum(cut), cut[0])
+    numbers = np.array([*map(genome.index, contigs)])
+    return {
+        "starts": genome.starts[numbers] + begins,
+        "is_reverse": is_reverse,
+        "is_inside": (begins >= 0) & (begins + cut[1] <= genome.lengths[numbers]),
+    }
 
 
 def _weights(rows: Columns) -> NDArray[np.float32]:

@@ -20,7 +20,7 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
-from seqmtl.io.fasta import hold, scan_fasta
+from seqmtl.io.fasta import hold, scan_fasta, whole_records
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
@@ -190,21 +190,8 @@ def read_contigs(
     MemoryLimitError
         If a contig does not fit into memory.
     """
-    name = ""
-    codes = bytearray()
-    for item in _scan(path, only, on_read):
-        if isinstance(item, bytes):
-            hold(codes, item, path)
-            continue
-        if name:
-            yield _contig(name, codes)
-        name = item
-        codes = bytearray()
-    yield _contig(name, codes)
-
-
-def _contig(name: str, codes: bytearray) -> ContigPiece:
-    return ContigPiece(name, 0, np.frombuffer(codes, dtype=np.uint8))
+    for name, codes in whole_records(_scan(path, only, on_read), path):
+        yield ContigPiece(name, 0, np.frombuffer(codes, dtype=np.uint8))
 
 
 def contig_lengths(path: PathLike) -> dict[str, int]:
@@ -277,10 +264,11 @@ def _scan_stream(
     is_selected = False
     for item in scan_fasta(path, on_read=on_read):
         if not isinstance(item, bytes):
-            if not item.name:
+            name = item.fields[0]
+            if not name:
                 item.refuse("a contig must have a name, but its header is empty; name it")
-            is_selected = only is None or item.name in only
-            yield item.name
+            is_selected = only is None or name in only
+            yield name
         elif is_selected:
             yield item
 

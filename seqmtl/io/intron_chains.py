@@ -10,17 +10,15 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, source_name
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, is_intron, read_junctions
-from seqmtl.io.transcript_rows import attribute, decode
 from seqmtl.io.transcripts import Segment
-from seqmtl.io.tsv import is_coordinate, is_row, read_rows
+from seqmtl.io.tsv import read_rows
 
 #: The attribute that a copy of a file gets.
 ATTRIBUTE = "intron_probability"
 
-_GFF_FIELDS, _BED6_FIELDS, _BED12_FIELDS = 9, 6, 12
+_BED6_FIELDS, _BED12_FIELDS = 6, 12
 _N_BLOCKS = 9  # column of the number of blocks
-_TRANSCRIPT = re.compile(rb"(?i)(?:transcript|rna|gene_segment)$")
-_GTF_NAME = re.compile(rb'(?:^|[\s;])transcript_id\s+(?:"([^"]*)"|([^\s";]+))')
+_GTF_NAME = re.compile(rb'(?:^|[\s;])transcript_id\s+["\w]')
 
 
 class IntronChain(NamedTuple):
@@ -39,7 +37,7 @@ class IntronChain(NamedTuple):
     reads : int or None
         Number of reads.
     line : int
-        1-based line of its first exon, or of its first row.
+        1-based line of the row of its transcript, its first exon, or its first row.
     """
 
     contig: str
@@ -104,7 +102,7 @@ def read_intron_chains(path: PathLike) -> tuple[list[IntronChain], str]:
                 transcript.name,
                 transcript.gene,
                 None,
-                transcript.line,
+                transcript.row,
             )
             for transcript in transcripts
         }
@@ -145,27 +143,9 @@ def lines_with_probabilities(
     path : path-like
         The file.
     chains : iterable of (IntronChain, sequence of str)
-        Each with the probabilities of its introns in reading direction. The row of a transcript is
-        that of its name, contig and strand around its introns; without one, its first exon gets
-        the attribute.
+        Each with the probabilities of its introns in reading direction.
     """
-    by_name: dict[tuple[str, str, str], list[tuple[IntronChain, Sequence[str]]]] = {}
-    for chain, values in chains:
-        key = chain.transcript, chain.contig, chain.strand
-        by_name.setdefault(key, []).append((chain, values))
-    rows: dict[int, Sequence[str]] = {}
-    with_row: set[int] = set()
-    for number, text in numbered_lines(path):
-        row = _transcript_row(text)
-        if row is None:
-            continue
-        key, start, end = row
-        for chain, values in by_name.get(key, ()):
-            if start <= chain.introns[0][0] and chain.introns[-1][1] <= end:
-                rows[number] = values
-                with_row.add(chain.line)
-    for same in by_name.values():
-        rows |= {chain.line: values for chain, values in same if chain.line not in with_row}
+    rows = {chain.line: values for chain, values in chains}
     for number, text in numbered_lines(path):
         added = _attribute(text, ",".join(rows[number])) if number in rows else b""
         yield text + added + b"\n"
@@ -203,26 +183,6 @@ def introns_with_probabilities(
 def probability_text(p: float) -> str:
     """Return a probability with four significant digits, a dot for NaN."""
     return f"{p:.4g}" if p == p else "."
-
-
-def _transcript_row(text: bytes) -> tuple[tuple[str, str, str], int, int] | None:
-    """Return the transcript whose row a line of GFF3 or GTF is; None if it is another.
-
-    That is its name, contig and strand, and its bounds, 0-based half-open.
-    """
-    fields = text.split(b"\t")
-    if len(fields) < _GFF_FIELDS or not is_row(text) or not _TRANSCRIPT.search(fields[2]):
-        return None
-    if not (is_coordinate(fields[3]) and is_coordinate(fields[4])):
-        return None
-    name = attribute(fields[8], b"ID=")
-    match = _GTF_NAME.search(fields[8]) if name is None else None
-    if name is None and match is None:
-        return None
-    is_gtf = name is None
-    written = (match[1] or match[2]) if match else (name or b"").strip()
-    key = decode(written, is_gtf), decode(fields[0], not is_gtf), fields[6].decode("latin-1")
-    return key, int(fields[3]) - 1, int(fields[4])
 
 
 def _attribute(text: bytes, value: str) -> bytes:

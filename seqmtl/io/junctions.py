@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -30,7 +29,6 @@ _REMEDIES = {
 _MIN_SAM_COLUMNS = 11
 _SAM_HEADER = re.compile("@(?:HD|SQ|RG|PG|CO)")
 _CIGAR = re.compile(r"(?:\d+[MIDNSHP=X])+")
-_N_ENDS = 2
 _MAX_MINIMAP2_SCORE = 6  # its score of the letters of an intron
 _HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group|al_score)=")
 _OF_GENE = re.compile(r"(?i)(?:^|;)\s*(?:id\s*=|parent\s*=|transcript_id|gene_id)")
@@ -134,7 +132,7 @@ def read_junctions(path: PathLike) -> list[Junction]:
             "check how it was written",
             path=source_name(path),
         )
-    by_row = rows.n_columns != _STAR and not rows.scores.are_reads(rows.n_columns)
+    by_row = rows.n_columns != _STAR and not rows.scores_are_reads()
     counted = "rows" if by_row else "those of the file"
     logger.info("%s: %s, %d junctions; reads are %s", path, rows.kind, len(counts), counted)
     return [
@@ -160,14 +158,17 @@ class _Rows:
         Rows, and their columns.
     is_hints : bool
         Whether they are hints.
-    scores : _Scores
-        What the scores of BED are.
     """
 
     def __init__(self) -> None:
         self.n_rows = self.n_columns = 0
         self.is_hints = False
-        self.scores = _Scores()
+        # Of BED: whether all scores are whole, and all rows junctions; the first fraction; whether
+        # some rows have names; the score of each intron, and whether its rows disagree.
+        self._are_whole = self._are_junctions = True
+        self._fraction: Row | None = None
+        self._has_names = self._disagree = False
+        self._scores: dict[Intron, int] = {}
 
     @property
     def kind(self) -> str:
@@ -181,81 +182,53 @@ class _Rows:
         for row in read_rows(path):
             self.n_rows += 1
             self.n_columns = _check_columns(row, self.n_columns)
-            if self.n_columns == _STAR:
-                if self.n_rows == 1:
-                    self.is_hints = is_gff(row.fields) and (
-                        is_hint(row.fields) or is_intron(row.fields)
-                    )
-                yield row, *(_of_hint(row) if self.is_hints else _of_star(row))
+            if self.n_rows == 1:
+                self.is_hints = is_gff(row.fields) and (
+                    is_hint(row.fields) or is_intron(row.fields)
+                )
+            if self.n_columns != _STAR:
+                introns = _of_bed(row)
+                yield row, introns, self._score(row, introns)
             else:
-                yield row, *_of_bed(row, self.scores)
+                yield row, *(_of_hint(row) if self.is_hints else _of_star(row))
 
-
-@dataclass
-class _Scores:
-    """What the scores of BED are.
-
-    Attributes
-    ----------
-    are_integers : bool
-        Whether all scores are integers, and rows are junctions.
-    fraction : Row or None
-        The first row with a number that is not whole.
-    are_junctions : bool
-        Whether no row has another number of introns than one.
-    has_names : bool
-        Whether a row has a name.
-    by_intron : dict
-        The score of each intron.
-    disagree : bool
-        Whether rows of one intron have different ones.
-    """
-
-    are_integers: bool = True
-    fraction: Row | None = None
-    are_junctions: bool = True
-    has_names: bool = False
-    by_intron: dict[Intron, int] = field(default_factory=dict)
-    disagree: bool = False
-
-    def add(self, row: Row, intron: Intron) -> int:
-        """Return the score of a junction, 0 if it is not a whole number."""
+    def _score(self, row: Row, introns: list[Intron]) -> int:
+        """Return the score of a junction, 0 if it is not a whole number, or an alignment."""
+        if len(introns) != 1:
+            self._are_junctions = False
+            return 0
+        self._has_names |= row.fields[3] != "."
         text = row.fields[4]
-        self.has_names |= row.fields[3] != "."
-        if text.isdigit():
-            score = row.integer(4)
-        else:
-            number = as_number(text)
-            if not (number >= 0 and number.is_integer()):
-                self.are_integers = False
-                if number % 1 != 0 and number == number and self.fraction is None:
-                    self.fraction = row
-                return 0
-            score = int(number)
-        if self.by_intron.setdefault(intron, score) != score:
-            self.disagree = True
+        number = row.integer(4) if text.isdigit() else as_number(text)
+        if not (number >= 0 and number % 1 == 0):
+            self._are_whole = False
+            if number % 1 != 0 and number == number:
+                self._fraction = self._fraction or row
+            return 0
+        score = int(number)
+        self._disagree |= self._scores.setdefault(introns[0], score) != score
         return score
 
-    def are_reads(self, n_columns: int) -> bool:
-        """Return whether the scores are numbers of reads.
+    def scores_are_reads(self) -> bool:
+        """Return whether the scores of BED are numbers of reads.
 
         Raises
         ------
         InputFormatError
             If they are fractions.
         """
-        if self.fraction is not None and (self.are_junctions or n_columns == _BED6):
-            self.fraction.refuse(
+        if self._fraction is not None and (self._are_junctions or self.n_columns == _BED6):
+            self._fraction.refuse(
                 "scores of junctions must be numbers of reads (whole), got "
-                f"{self.fraction.fields[4][:30]!r}; put the numbers of reads there, or 0 in all "
+                f"{self._fraction.fields[4][:30]!r}; put the numbers of reads there, or 0 in all "
                 "rows if each is a read"
             )
-        if n_columns == _BED12:
-            return self.are_integers and self.are_junctions
-        values = {*self.by_intron.values()}
+        if self.n_columns == _BED12:
+            return self._are_whole and self._are_junctions
+        values = {*self._scores.values()}
         is_small = max(values, default=0) <= _MAX_MINIMAP2_SCORE
-        is_of_letters = self.has_names and not self.disagree and is_small
-        return self.are_integers and (self.disagree or len(values) > 1) and not is_of_letters
+        is_of_letters = self._has_names and not self._disagree and is_small
+        return self._are_whole and (self._disagree or len(values) > 1) and not is_of_letters
 
 
 def _check_columns(row: Row, expected: int) -> int:
@@ -320,18 +293,13 @@ def _of_hint(row: Row) -> tuple[list[Intron], int]:
     return [_intron(row, start, end, row.strand(6, unknown=".?"))], max(1, reads)
 
 
-def _of_bed(row: Row, scores: _Scores) -> tuple[list[Intron], int]:
-    """Return the introns of a row of BED, and its score."""
+def _of_bed(row: Row) -> list[Intron]:
+    """Return the introns of a row of BED."""
     strand = row.strand(5, unknown=".?")
     if len(row.fields) == _BED6:
-        introns = [_intron(row, row.integer(1), row.integer(2), strand)]
-        return introns, scores.add(row, introns[0])
-    blocks = read_blocks(row)
-    introns = [_intron(row, left[1], right[0], strand) for left, right in pairwise(blocks)]
-    if len(blocks) != _N_ENDS:
-        scores.are_junctions = False
-        return introns, 0
-    return introns, scores.add(row, introns[0])
+        return [_intron(row, row.integer(1), row.integer(2), strand)]
+    blocks = pairwise(read_blocks(row))
+    return [_intron(row, left[1], right[0], strand) for left, right in blocks]
 
 
 def _intron(row: Row, start: int, end: int, strand: str) -> Intron:

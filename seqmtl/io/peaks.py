@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, source_name
-from seqmtl.io.fasta import one_length
+from seqmtl.io.tables import one_length
 from seqmtl.io.tsv import Row, as_number, is_coordinate, read_rows
 from seqmtl.sequences import Genome, Windows, reverse_complement
 from seqmtl.sequences.alphabet import OTHER

@@ -15,7 +15,6 @@ from seqmtl.io.bed import true_by_score
 from seqmtl.io.tsv import (
     BED,
     Columns,
-    IntervalColumns,
     LabelColumn,
     NameColumn,
     Row,
@@ -136,15 +135,12 @@ class _SiteReader:
         else:
             required = ["contig", "position", "strand"] + ["label"] * require_labels
             columns = self._columns = find_columns(first, required)
-            self._interval = IntervalColumns(
-                columns["contig"], columns["position"], columns.get("end"), "position"
-            )
+            self._interval = columns["contig"], columns["position"], columns.get("end")
         self._labels = LabelColumn(first.source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
         self._splits = NameColumn("split", self._columns.get("split", -1))
         self._wanted = NameIndex([organism or ""])
         self._lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
-        self._starts = dict(zip(genome.names, genome.starts.tolist(), strict=True))
         self._n_skipped = 0
         self._parts: dict[str, list[NDArray[Any]]] = {}
 
@@ -164,8 +160,7 @@ class _SiteReader:
         contigs, block["begins"], block["ends"] = rows.intervals(
             self._lengths, self._interval, "site"
         )
-        for name, of_contig in (("contig_starts", self._starts), ("contig_lengths", self._lengths)):
-            block[name] = np.array([*map(of_contig.__getitem__, contigs)])
+        block["contigs"] = self._genome.indices(contigs)
         block["is_reverse"] = rows.is_reverse(columns["strand"])
         if self.is_bed:
             block["scores"] = np.array([*map(as_number, rows.texts(_SCORE))])
@@ -200,7 +195,7 @@ class _SiteReader:
         sites = {name: np.concatenate(part) for name, part in self._parts.items()}
         begins, ends, is_reverse = sites["begins"], sites["ends"], sites["is_reverse"]
         starts = window_starts(begins, ends, is_reverse, length)
-        excess = np.maximum(-starts, starts + length - sites["contig_lengths"])
+        excess = np.maximum(-starts, starts + length - self._genome.lengths[sites["contigs"]])
         chosen = excess <= 0 if drop else np.ones(starts.size, dtype=np.bool_)
         if not drop and excess.max() > self._genome.padding:
             raise ValueError(
@@ -232,7 +227,7 @@ class _SiteReader:
         )
         return Windows(
             self._genome.codes,
-            (starts + sites["contig_starts"])[chosen],
+            (starts + self._genome.starts[sites["contigs"]])[chosen],
             length,
             is_reverse=is_reverse[chosen],
             labels=labels,

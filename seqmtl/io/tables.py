@@ -1,4 +1,4 @@
-"""Read windows: of a table (organism, label, sequence, optionally split and name) or others."""
+"""Read windows: of a table (organism, label, sequence, optionally split and name), or of FASTA."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from seqmtl._messages import is_first_time
 from seqmtl.exceptions import InputFormatError, ParameterError
 from seqmtl.files.streams import PathLike, first_bytes, readable, source_name
 from seqmtl.io.dataset import is_dataset, read_dataset
-from seqmtl.io.fasta import cut_window, guess_format, one_length, read_fasta_windows
+from seqmtl.io.fasta import guess_format, read_records
 from seqmtl.io.tsv import (
     MISSING,
     Columns,
@@ -30,7 +30,7 @@ from seqmtl.io.tsv import (
     separator_of,
 )
 from seqmtl.sequences import Windows
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, letter_remedy
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, letter_remedy
 from seqmtl.sequences.windows import UNNAMED, pad_codes, row_names
 
 logger = logging.getLogger(__name__)
@@ -107,8 +107,6 @@ def read_windows(
             f"path must be a file or the folder of a dataset, got {type(path).__name__}; for "
             "strings use Windows.from_strings(sequences, labels, tasks)"
         )
-    if window is not None and window < 1:
-        raise ParameterError(f"must be 1 or more, got {window}; leave it out for all", "window")
     if is_dataset(path):
         if site is not None:
             raise ValueError(f"site is known of a dataset, got {site}; leave it out")
@@ -120,69 +118,20 @@ def read_windows(
             "dataset, or name a file",
             path=os.fspath(path),
         )
-    if guess_format(path) == "fasta":
-        return read_fasta_windows(
-            path,
-            window=window,
-            split=split,
-            organism=organism,
-            require_labels=require_labels,
-            site=site,
-            pad=pad,
-        )
-    reader = _TableReader(path, window, split, organism, require_labels, site=site, pad=pad)
-    windows = reader.read()
-    reader.log()
+    (windows,) = read_windows_in_parts(
+        path,
+        window=window,
+        split=split,
+        organism=organism,
+        require_labels=require_labels,
+        site=site,
+        pad=pad,
+    )
     return windows
 
 
-def read_windows_around(
+def read_fasta_windows(
     path: PathLike,
-    *,
-    window: int,
-    base: int,
-    split: str | None = None,
-    organism: str | None = None,
-    require_labels: bool = True,
-) -> Windows:
-    """Read windows of a table or FASTA file for a model.
-
-    Sequences with a stated site are cut to `window` bases with the site at base `base`, and padded
-    with N. Others are cut as by :func:`read_windows`; if all have one length below `window`, they
-    are returned uncut.
-
-    Parameters
-    ----------
-    path, split, organism, require_labels
-        See :func:`read_windows`.
-    window : int
-        Bases of the model's windows.
-    base : int
-        First base of its site in them (0-based).
-
-    Raises
-    ------
-    InputFormatError
-        As :func:`read_windows`, or if sequences without a stated site are shorter than others.
-    """
-    if guess_format(path) == "fasta":
-        return read_fasta_windows(
-            path,
-            window=window,
-            split=split,
-            organism=organism,
-            require_labels=require_labels,
-            base=base,
-        )
-    reader = _TableReader(path, window, split, organism, require_labels, base=base)
-    windows = reader.read()
-    reader.log()
-    return windows
-
-
-def read_windows_in_parts(
-    path: PathLike,
-    n: int,
     *,
     window: int | None = None,
     split: str | None = None,
@@ -190,13 +139,70 @@ def read_windows_in_parts(
     require_labels: bool = True,
     site: int | None = None,
     pad: bool = False,
+) -> Windows:
+    """Read windows from a FASTA file, with the organism and the label of each in its header.
+
+    Headers give them as ``key=value``, separated by blanks, commas, ``|`` or ``;``, as in
+    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``, or in brackets, as in
+    ``>s1 [organism=Homo sapiens] [label=1]``. ``split=train`` gives the split, and ``site=149`` the
+    first base of the site in the sequence (0-based). An organism or a split is one word, two as in
+    Homo sapiens, or has its end marked by quotes, a bracket or a comma.
+
+    Parameters
+    ----------
+    path, window, site, pad
+        See :func:`read_windows`.
+    split : str, optional
+        Keep only the records of this split. If headers name none, all are kept.
+    organism : str, optional
+        Organism of all records; overrides the headers.
+    require_labels : bool
+        Whether every record must have a label. Records without a label get 0.
+
+    Returns
+    -------
+    Windows
+        Names are the first words of the headers, which may be repeated, or the 1-based numbers of
+        the records if the headers begin with a ``key=value``. The task is ``"task"`` if no
+        organism is given.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not FASTA, labels are missing or invalid, lengths or sites differ, a name is
+        ambiguous, two names of organisms mean the same one, or no record is of the split.
+    MemoryLimitError
+        If the padded sequences do not fit into memory.
+    """
+    options: dict[str, Any] = {"window": window, "site": site, "pad": pad, "is_fasta": True}
+    return _TableReader(path, require_labels, split=split, organism=organism, **options).read()
+
+
+def read_windows_in_parts(
+    path: PathLike, n: int = sys.maxsize, *, require_labels: bool = True, **options: Any
 ) -> Iterator[Windows]:
-    """Yield the windows of a table, about n at a time; see :func:`read_windows`.
+    """Yield the windows of a table or of FASTA, about n at a time, by default all.
 
     Without `window`, padded ones have the length of the longest sequence of their part.
+
+    Parameters
+    ----------
+    path, require_labels
+        See :func:`read_windows`.
+    n : int
+        Number of windows.
+    **options
+        `window`, `split`, `organism`, `site` and `pad` of :func:`read_windows`, or, for a model,
+        `base`: sequences with a stated site are cut to `window` bases with the site at base `base`
+        (0-based), and padded with N. Others are cut without it; if all have one length below
+        `window`, they are returned uncut.
+
+    Raises
+    ------
+    InputFormatError
+        As :func:`read_windows`, or if sequences without a stated site are shorter than others.
     """
-    options: dict[str, Any] = {"site": site, "n": n, "pad": pad}
-    reader = _TableReader(path, window, split, organism, require_labels, **options)
+    reader = _TableReader(path, require_labels, n=n, **options)
     windows = reader.read()
     while len(windows):
         yield windows
@@ -216,34 +222,43 @@ def is_table_of_windows(path: PathLike) -> bool:
 
 
 class _TableReader:
-    """Reader of a table, a block of rows at a time.
+    """Reader of a table, or of FASTA as one, a block of rows at a time.
 
-    It returns all windows, or about n at a time.
-    With `base`, windows are cut for a model, see :func:`read_windows_around`; else `site` is the
-    site of all sequences. With `pad`, sequences are padded at their end.
+    It returns all windows, or about n at a time, see :func:`read_windows_in_parts`.
     """
 
     def __init__(  # noqa: PLR0913
         self,
         path: PathLike,
-        window: int | None,
-        split: str | None,
-        organism: str | None,
         require_labels: bool,
         *,
+        window: int | None = None,
+        split: str | None = None,
+        organism: str | None = None,
         site: int | None = None,
         base: int | None = None,
         n: int = sys.maxsize,
         pad: bool = False,
+        is_fasta: bool = False,
     ) -> None:
+        if window is not None and window < 1:
+            raise ParameterError(f"must be 1 or more, got {window}; leave it out for all", "window")
         self._n = n
         self._pad = pad
-        self._longest = 0, ""  # its length, its line
+        self._longest = 0, 0  # its length, its line
         self._source = source_name(path)
         self._window = window
         self._split = split
         self._organism = organism
-        self._columns, blocks = read_table(path, ["sequence"] + ["label"] * require_labels)
+        self._is_fasta = is_fasta or guess_format(path) == "fasta"
+        if self._is_fasta:
+            given = {"organism": organism, "site": site}
+            keys = [key for key in ("organism", "split", "site") if given.get(key) is None]
+            self._columns, blocks = read_records(
+                path, keys=keys, split=split, require_labels=require_labels
+            )
+        else:
+            self._columns, blocks = read_table(path, ["sequence"] + ["label"] * require_labels)
         if organism is None and "organism" not in self._columns:
             self._check_no_other_name("organism", "give the organism of all rows")
             self._organism = UNNAMED
@@ -251,7 +266,7 @@ class _TableReader:
             self._check_no_other_name("split", "use all rows (--split all)")
         if site is None:
             self._check_no_other_name("site", "remove it")
-        for name in self._columns if require_labels else ():
+        for name in self._columns if require_labels and not self._is_fasta else ():
             if name.lower() in _WEIGHTS and is_first_time((self._source, name)):
                 logger.warning(
                     "%s: the column %r is not read, so all rows count alike; for weights use "
@@ -260,7 +275,7 @@ class _TableReader:
                     name,
                 )
         self._blocks = (part for rows in blocks for part in rows.split(n))
-        self._labels = LabelColumn(self._source)
+        self._labels = LabelColumn(self._source, blank=self._is_fasta)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
         self._splits = NameColumn("split", self._columns.get("split", -1))
         self._split_counts = Counter[str]()
@@ -294,8 +309,8 @@ class _TableReader:
         columns: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
         numbers = columns.pop("numbers", np.empty(0, dtype=np.int32))
         lengths = columns.pop("lengths", np.empty(0, dtype=np.int64))
-        if self._pad and self._window is None:
-            self._length = int(lengths.max(initial=0))
+        if self._pad and self._window is None and numbers.size:
+            self._length = int(lengths.max())
         self._n_kept += numbers.size
         self._sizes = (
             min(self._sizes[0], int(lengths.min(initial=sys.maxsize))),
@@ -320,7 +335,9 @@ class _TableReader:
         )
 
     def log(self) -> None:
-        """Log what was read of the file, once if it is read twice."""
+        """Log what was read of a table, once if it is read twice."""
+        if self._is_fasta:
+            return
         shortest, longest = self._sizes
         notes = [
             f"{self._source}: kept {self._n_kept} of {self._n_rows} rows, "
@@ -359,7 +376,7 @@ class _TableReader:
             return columns, letters
         begins = np.cumsum(lengths) - lengths
         spans = np.column_stack([begins, begins + lengths, first_bases, used])[chosen].tolist()
-        pieces = (cut_window(letters[begin:end], first, n) for begin, end, first, n in spans)
+        pieces = (_cut(letters[begin:end], first, n) for begin, end, first, n in spans)
         return columns, b"".join(pieces)
 
     def _lengths_of_windows(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -372,20 +389,14 @@ class _TableReader:
         """Return the codes of all sequences, one after the other, and their lengths."""
         sequences = rows.texts(self._columns["sequence"])
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        for number in np.flatnonzero(lengths <= max(map(len, MISSING))).tolist():
-            if sequences[number].lower() in MISSING:
-                rows.row(number).refuse(
-                    f"sequence must not be missing, got {sequences[number]!r}; fill the field, or "
-                    "leave the row out"
-                )
-        codes = "".join(sequences).encode().translate(CHECKED_CODES)
-        if INVALID in codes:
-            for row, sequence in zip(rows, sequences, strict=True):
-                _check_letters(row, sequence)
+        codes = "".join(sequences).encode()
+        if not self._is_fasta:  # of which they are codes
+            codes = codes.translate(CHECKED_CODES)
+            _check_letters(rows, sequences, codes)
         if self._first_length is None:
             self._set_length(rows.row(0), len(sequences[0]))
         if lengths.max() > self._longest[0]:
-            self._longest = int(lengths.max()), str(rows.row(int(lengths.argmax())).line)
+            self._longest = int(lengths.max()), rows.row(int(lengths.argmax())).line
         for row_number in np.flatnonzero(self._is_odd(lengths))[:1].tolist():
             self._refuse_length(rows.row(row_number), int(lengths[row_number]))
         return codes, lengths
@@ -412,9 +423,9 @@ class _TableReader:
         if self._window is not None:
             whose, remedy = "window's", "choose a smaller window or leave the row out"
             if self._base is not None:
-                whose, remedy = "model's", "add a column site, its first base (0-based)"
+                whose, remedy = "model's", "add a column site, or site= to headers of FASTA"
             row.refuse(
-                f"sequence must have at least the {whose} {self._window} bases, got {length}; "
+                f"a sequence must have at least the {whose} {self._window} bases, got {length}; "
                 f"{remedy}"
             )
         expected, line = self._first_length or (0, 0)
@@ -466,10 +477,36 @@ class _TableReader:
             refuse_split(self._split, self._split_counts, self._source)
 
 
-def _check_letters(row: Row, sequence: str) -> None:
-    for number, letter in enumerate(sequence, 1):
-        if CHECKED_CODES[min(ord(letter), 255)] == INVALID:
-            row.refuse(
-                f"sequence must be of IUPAC nucleotide letters, got {letter!r} at letter "
-                f"{number}; {letter_remedy(sequence.encode())}"
-            )
+def _check_letters(rows: Columns, sequences: list[str], codes: bytes) -> None:
+    """Refuse sequences that are missing or have other letters, given the codes of all."""
+    if not MISSING.isdisjoint(map(str.lower, sequences)):
+        for row, sequence in zip(rows, sequences, strict=True):
+            if sequence.lower() in MISSING:
+                row.refuse(
+                    f"sequence must not be missing, got {sequence!r}; fill the field, or leave the "
+                    "row out"
+                )
+    if INVALID in codes:
+        for row, sequence in zip(rows, sequences, strict=True):
+            for number, letter in enumerate(sequence, 1):
+                if CHECKED_CODES[min(ord(letter), 255)] == INVALID:
+                    row.refuse(
+                        f"sequence must be of IUPAC nucleotide letters, got {letter!r} at letter "
+                        f"{number}; {letter_remedy(sequence.encode())}"
+                    )
+
+
+def _cut(sequence: bytes, start: int, length: int) -> bytes:
+    """Return `length` codes from base `start`, with N for those outside the sequence."""
+    inner = sequence[max(start, 0) : max(start + length, 0)]
+    if len(inner) == length:
+        return inner
+    return (bytes([OTHER] * -start) + inner).ljust(length, bytes([OTHER]))
+
+
+def one_length(shortest: int) -> str:
+    """Return what to do with sequences of different lengths."""
+    return (
+        f"give a window (at most {shortest}) to take the centre of each, or features that need no "
+        "positions, such as gapped:8/6"
+    )

@@ -248,8 +248,8 @@ class TranscriptRows:
         phases = [self.phases[i] for i in chosen[CDS]]
         return replace(self, line=span.line, parts=parts, phases=phases, elsewhere=())
 
-    def transcripts(self, name: str) -> list[Transcript]:
-        """Return the transcript of this name, once for each of its coding sequences."""
+    def transcripts(self, name: str, row: int) -> list[Transcript]:
+        """Return the transcript of a name and row, once for each of its coding sequences."""
         exons = join_exons(self.parts)
         flags = self.flags
         if flags & CODING_EXONS and not self.parts[CDS]:
@@ -270,18 +270,19 @@ class TranscriptRows:
                 *codons,
                 biotype,
                 self.line,
+                row,
                 _incomplete(flags, is_reverse),
             )
             for segments, phase in self._coding(is_reverse)
         ]
 
-    def uncertain(self, name: str, ends: Iterable[bool] = ()) -> list[UncertainRegion]:
+    def uncertain(self, ends: Iterable[bool] = ()) -> list[UncertainRegion]:
         """Return where its sites may be; `ends` are strands, whether it is the minus strand."""
         contig = decode(self.contig, self.is_gtf)
         exons = join_exons(self.parts)
         coding = join([*self.parts[CDS], *self.parts[START], *self.parts[STOP]])
         return [
-            UncertainRegion(contig, is_reverse, exons, (), coding, name, self.line)
+            UncertainRegion(contig, is_reverse, exons, cds=coding)
             for is_reverse in ends or [self.strand == b"-"]
         ]
 

@@ -48,12 +48,16 @@ class Transcript:
         Type of the transcript as annotated.
     line : int
         1-based line of its first exon or coding segment.
+    row : int
+        1-based line of its own row, in GFF3 and GTF that have one, or else `line`.
     incomplete : tuple of str
         Ends that the annotation calls incomplete, by the signals that are thus unknown: tss, polya,
         start, stop.
     is_cds_certain : bool
         False for a row of BED12 whose thick part is all of it: programs write non-coding
         transcripts so, and coding ones without UTRs. Only the genome tells them apart.
+    weak : str
+        Why the evidence is too weak for true sites, and to exclude decoys near them, or empty.
     """
 
     name: str
@@ -67,8 +71,10 @@ class Transcript:
     stop_codon: tuple[Segment, ...] = ()
     biotype: str = ""
     line: int = 0
+    row: int = 0
     incomplete: tuple[str, ...] = ()
     is_cds_certain: bool = True
+    weak: str = ""
 
     @property
     def start(self) -> int:
@@ -127,19 +133,13 @@ class UncertainRegion(NamedTuple):
         Introns, of which both ends may be splice sites.
     cds : tuple of (int, int)
         Coding segments.
-    name : str
-        Its transcript, if it has any.
-    line : int
-        1-based line.
     """
 
     contig: str
     is_reverse: bool
-    exons: tuple[Segment, ...]
-    introns: tuple[Segment, ...]
-    cds: tuple[Segment, ...]
-    name: str
-    line: int
+    exons: tuple[Segment, ...] = ()
+    introns: tuple[Segment, ...] = ()
+    cds: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Annotation:
     path : str
         The file.
     format : str
-        GFF3, GTF, "GFF3 and GTF" or BED12.
+        GFF3, GTF, "GFF3 and GTF", BED12 or junctions.
     transcripts : list of Transcript
         In the order of their first rows. A transcript with several coding sequences is listed
         once for each.
@@ -220,8 +220,7 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
             cds = ()
         if strand == ".":
             uncertain += [
-                UncertainRegion(contig, is_reverse, exons, (), cds, name, row.line)
-                for is_reverse in (False, True)
+                UncertainRegion(contig, is_reverse, exons, cds=cds) for is_reverse in (False, True)
             ]
             interval = contig, start, end, strand
             exclusions.append(ExcludedTranscript(name, *interval, NO_STRAND, row.line))

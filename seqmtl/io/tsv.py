@@ -73,16 +73,9 @@ def as_number(text: str) -> float:
         return float("nan")
 
 
-class IntervalColumns(NamedTuple):
-    """Columns of an interval, those of BED by default; without an end, it is a single base."""
-
-    contig: int = 0
-    start: int = 1
-    end: int | None = 2
-    start_name: str = "start"
-
-
-BED = IntervalColumns()
+#: Columns of contig, start and end; without an end, an interval is a single base.
+IntervalColumns = tuple[int, int, int | None]
+BED: IntervalColumns = (0, 1, 2)
 
 
 class Row(NamedTuple):
@@ -96,15 +89,18 @@ class Row(NamedTuple):
         1-based line.
     fields : list of str
         The columns.
+    record : str or None
+        Name of the record, in a file that has names.
     """
 
     source: str
     line: int
     fields: list[str]
+    record: str | None = None
 
     def refuse(self, message: str) -> NoReturn:
         """Raise the error for an invalid row."""
-        raise InputFormatError(message, path=self.source, line=self.line)
+        raise InputFormatError(message, path=self.source, line=self.line, record=self.record)
 
     def check_columns(self, min_columns: int, rule: str, remedy: str = "correct the line") -> None:
         """Refuse a row of fewer columns."""
@@ -153,9 +149,8 @@ class Row(NamedTuple):
         remedy: str = "",
     ) -> tuple[str, int, int]:
         """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
-        contig = self.fields[columns.contig]
-        start = self.integer(columns.start, columns.start_name)
-        end = start + 1 if columns.end is None else self.integer(columns.end, "end")
+        contig, start = self.fields[columns[0]], self.integer(columns[1], "start")
+        end = start + 1 if columns[2] is None else self.integer(columns[2], "end")
         length = lengths.get(contig)
         if length is None:
             self.refuse(unknown_contig([contig], list(lengths)))
@@ -196,10 +191,14 @@ class Columns:
         1-based lines of the rows.
     fields : list of str
         The fields of all rows, one row after the other.
+    record : int, optional
+        Index of the column of their names, in a file of records.
     """
 
-    def __init__(self, source: str, lines: Sequence[int], fields: list[str]) -> None:
-        self.source, self._lines, self._fields = source, lines, fields
+    def __init__(
+        self, source: str, lines: Sequence[int], fields: list[str], record: int | None = None
+    ) -> None:
+        self.source, self._lines, self._fields, self._record = source, lines, fields, record
         self._n_columns = len(fields) // len(lines) if lines else 1
 
     def __len__(self) -> int:
@@ -212,17 +211,19 @@ class Columns:
         """Return one of the rows."""
         first = number * self._n_columns
         fields = self._fields[first : first + self._n_columns]
-        return Row(self.source, self._lines[number], fields)
+        record = None if self._record is None else fields[self._record]
+        return Row(self.source, self._lines[number], fields, record)
 
     def between(self, first: int, last: int) -> Columns:
         """Return the rows first..last-1."""
         fields = self._fields[first * self._n_columns : last * self._n_columns]
-        return Columns(self.source, self._lines[first:last], fields)
+        return Columns(self.source, self._lines[first:last], fields, self._record)
 
     def take(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Columns:
         """Return the rows for which a mask is true."""
         fields = compress(self._fields, np.repeat(chosen, self._n_columns))
-        return Columns(self.source, [*compress(self._lines, chosen)], [*fields])
+        lines = [*compress(self._lines, chosen)]
+        return Columns(self.source, lines, [*fields], self._record)
 
     def split(self, n: int) -> Iterator[Columns]:
         """Yield n rows at a time."""
@@ -266,10 +267,9 @@ class Columns:
         remedy: str = "",
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
         """Return contigs, starts and ends, see :meth:`Row.interval`."""
-        contigs = self.texts(columns.contig)
+        contigs, starts = self.texts(columns[0]), self.integers(columns[1], "start")
         n_bases = np.fromiter(map(lengths.get, contigs, repeat(-1)), np.int64, len(contigs))
-        starts = self.integers(columns.start, columns.start_name)
-        ends = starts + 1 if columns.end is None else self.integers(columns.end, "end")
+        ends = starts + 1 if columns[2] is None else self.integers(columns[2], "end")
         if not ((starts < ends) & (ends <= n_bases)).all():
             for row in self:
                 row.interval(lengths, columns, what, remedy)
@@ -433,9 +433,7 @@ _LIKE = {
 }
 
 
-def check_no_other_name(
-    names: Iterable[str], wanted: str, source: str, remedy: str, what: str = "column"
-) -> None:
+def check_no_other_name(names: Iterable[str], wanted: str, source: str, remedy: str) -> None:
     """Refuse names of columns or keys among which one seems to be meant as another.
 
     Parameters
@@ -448,8 +446,6 @@ def check_no_other_name(
         The file.
     remedy : str
         What to do besides renaming it.
-    what : str
-        What they are the names of.
 
     Raises
     ------
@@ -460,8 +456,8 @@ def check_no_other_name(
     for name in [*get_close_matches(wanted, lowered, n=1, cutoff=_ALMOST), *_LIKE[wanted]]:
         if name in lowered:
             raise InputFormatError(
-                f"the {what} of {wanted}s must be named {wanted!r}, got {lowered[name]!r}; rename "
-                f"it, or {remedy}",
+                f"{wanted}s must be named {wanted!r}, got {lowered[name]!r}; rename it, or "
+                f"{remedy}",
                 path=source,
             )
 
@@ -585,37 +581,39 @@ class NameColumn:
 
 
 class LabelColumn:
-    """Parse labels one by one, and refuse files with both -1 and 0 for negatives.
+    """The labels of a file, which must not have both -1 and 0 for negatives.
 
     Parameters
     ----------
     source : str
         Name of the file.
+    blank : bool
+        Whether labels may be missing.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, blank: bool = False) -> None:
         self.source = source
         self._signs = {"1": 1, "+1": 1, "1.0": 1}  # of the labels so far
+        if blank:
+            self._signs[""] = 0
         self._first_line: dict[str, int] = {}  # of -1 and of 0
 
-    def parse(self, text: str, line: int) -> int:
-        """Return +1, or -1 (also for 0); 1.0 is 1, as pandas writes it.
+    def signs(self, rows: Columns, column: int) -> NDArray[np.int8]:
+        """Return +1, or -1 (also for 0), for each label; 1.0 is 1, as pandas writes it.
 
         Raises
         ------
         InputFormatError
             If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
-        return self._signs.get(text) or self._add(text, line)
-
-    def signs(self, rows: Columns, column: int) -> NDArray[np.int8]:
-        """Return a column of labels, see :meth:`parse`."""
         texts = rows.texts(column)
         for text in dict.fromkeys(texts):
-            self.parse(text, rows.row(texts.index(text)).line)
+            if text not in self._signs:
+                self._add(text, rows.row(texts.index(text)).line)
         return np.fromiter(map(self._signs.__getitem__, texts), np.int8, len(texts))
 
-    def _add(self, text: str, line: int) -> int:
+    def _add(self, text: str, line: int) -> None:
+        """Take note of another label of negatives."""
         negative = text.removesuffix(".0")
         if negative not in ("-1", "0"):
             message = f"{LABEL_RULE}, got {text!r}; correct it"
@@ -630,4 +628,3 @@ class LabelColumn:
                 path=self.source,
                 line=second,
             )
-        return -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
@@ -12,20 +12,19 @@ from numpy.typing import NDArray
 
 from seqmtl._schema import items, whole, word
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.write import make_folder
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.sequences.alphabet import OTHER
 
 #: Windows of a part, at most.
 PART = 1 << 20
 
 _COLUMNS = {
-    "codes": np.uint8,
-    "starts": np.int64,
-    "is_reverse": np.uint8,
-    "labels": np.int32,
-    "task_ids": np.int32,
+    "codes": "uint8",
+    "starts": "int64",
+    "is_reverse": "uint8",
+    "labels": "int32",
+    "task_ids": "int32",
 }
 
 
@@ -61,34 +60,16 @@ class StoredPart(NamedTuple):
         SeqmtlError
             If the file cannot be read.
         """
+        forms: Forms = {name: (dtype, (self.n,)) for name, dtype in _COLUMNS.items()}
         try:
-            return self._windows(read_arrays(self.path)[1])
+            columns: dict[str, Any] = read_arrays(self.path)[1]
+            check_arrays(columns, {**forms, "codes": ("uint8", (None,))})
+            names, site = self.task_names, self.site
+            return Windows(length=self.length, task_names=names, site=site, **columns)
         except ValueError as error:  # also a ModelFileError
             raise InputFormatError(
                 f"cannot read stored windows ({error}); train again without --resume", self.path
             ) from error
-
-    def _windows(self, columns: Mapping[str, NDArray[Any]]) -> Windows:
-        for name, dtype in _COLUMNS.items():
-            array = columns.get(name)
-            if array is None or array.dtype != dtype or array.ndim != 1:
-                raise ValueError(f"array {name} must be {np.dtype(dtype)}, one for each window")
-        codes, starts, is_reverse, labels, task_ids = (columns[name] for name in _COLUMNS)
-        is_labelled = np.isin(labels, (-1, 1)).all()
-        if starts.size != self.n or codes.max(initial=0) > OTHER or not is_labelled:
-            raise ValueError(f"its {self.n} windows must have letters and labels")
-        if task_ids.min() < 0 or task_ids.max() >= len(self.task_names):
-            raise ValueError(f"array task_ids must hold numbers below {len(self.task_names)}")
-        return Windows(
-            codes,
-            starts,
-            self.length,
-            is_reverse=is_reverse,
-            labels=labels,
-            task_ids=task_ids,
-            task_names=self.task_names,
-            site=self.site,
-        )
 
 
 class WindowStore:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,19 +166,14 @@ def unpack_weights(
 def _decompressed(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float16]:
     """Return weights of 16 bits that were compressed."""
     size = 2 * shape[0] * shape[1]
-    if size > _MOST * packed.size:
-        raise ValueError(
-            f"array W16z must hold {shape[0]:,} weights of {shape[1]} tasks, got {packed.size:,} "
-            "bytes, which are too few"
-        )
     what = f"weights of {shape[0]:,} features for {shape[1]} tasks"
-    require_memory(4.0 * size, what, "use a machine with more memory")
-    try:
-        raw = zlib.decompressobj().decompress(packed.tobytes(), size + 1)
-    except zlib.error as error:
-        raise ValueError(f"array W16z cannot be decompressed: {error}") from error
+    raw = b""
+    if size <= _MOST * packed.size:
+        require_memory(4.0 * size, what, "use a machine with more memory")
+        with suppress(zlib.error):
+            raw = zlib.decompressobj().decompress(packed.tobytes(), size + 1)
     if len(raw) != size:
-        raise ValueError(f"array W16z must hold {shape[0]:,} weights of {shape[1]} tasks")
+        raise ValueError(f"array W16z must hold the {what}")
     weights = np.frombuffer(raw, dtype="<f2").reshape(shape)
     if not np.isfinite(weights).all():
         raise ValueError("array W16z must hold finite numbers")
@@ -190,18 +186,20 @@ def _of_columns(
     names = ("ends", "checks", "kernels", "widths", "group", "column", "scale")
     ends, checks, kernels, widths, group, column, scale = (np.array(arrays[n]) for n in names)
     sizes = len(views) * widths.astype(float) ** 2
-    if not (widths.size and widths.min() > 0 and sizes.sum() == kernels.size):
-        raise ValueError("array widths must be those of the groups in kernels")
-    if not ends.size == checks.size == widths.sum():
-        raise ValueError("arrays ends and checks must have one entry per column")
-    if np.diff(ends, prepend=0).min() <= 0 or ends[-1] != arrays["columns"].size:
-        raise ValueError("array ends must hold the ends of all columns, rising")
-    if not group.shape == column.shape == scale.shape:
-        raise ValueError("arrays group, column and scale must have the same shape")
-    if group.min(initial=0) < -1 or group.max(initial=-1) >= widths.size:
-        raise ValueError(f"array group must hold numbers from -1 to {widths.size - 1}")
-    if ((column < 0) | (column >= np.where(group >= 0, widths[group], column + 1))).any():
-        raise ValueError("array column must hold columns of the groups")
+    is_right = (
+        (widths > 0).all()
+        and 0 < sizes.sum() == kernels.size
+        and ends.size == checks.size == widths.sum()
+        and np.diff(ends, prepend=0).min() > 0
+        and ends[-1] == arrays["columns"].size
+        and group.shape == column.shape == scale.shape
+        and group.min(initial=0) >= -1
+        and group.max(initial=-1) < widths.size
+        and (column >= 0).all()
+        and (column < np.where(group >= 0, widths[group], column + 1)).all()
+    )
+    if not is_right:
+        raise ValueError("arrays of the columns must belong together")
     parts = np.split(kernels, np.cumsum(sizes)[:-1].astype(np.int64))
     shapes = [(len(views), w, w) for w in widths.tolist()]
     packed = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))

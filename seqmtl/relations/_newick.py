@@ -1,47 +1,40 @@
-"""Parse Newick and Nexus files with Bio.Phylo.
+"""Parse Newick and Nexus files.
 
-Bio.Phylo is lenient: it reads the unquoted name ``Homo sapiens`` as ``sapiens``, and the length
-``nan`` as a name. Therefore the text is checked first, and names are replaced by numbered
-marks. Its Nexus reader (Bio.Nexus) reads missing lengths as 0 and is recursive, so only the tree
-statement is extracted from a Nexus file, and parsed as Newick.
+The reader of Bio.Phylo is lenient: it reads the unquoted name ``Homo sapiens`` as ``sapiens``, and
+the length ``nan`` as a name. Its Nexus reader takes missing lengths for 0.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import re
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from itertools import dropwhile, groupby
+from typing import Any, TypeAlias
 
 from seqmtl.exceptions import InputFormatError
 
-_QUOTED_OR_COMMENT = re.compile(r"""('(?:[^']|'')*'|(?<![^\s(),:;\]])"(?:[^"]|"")*")|\[[^\]]*\]""")
-_LENGTH = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
-# encloses the number of a name; text files do not contain it
-_MARK = "\0"
-# stands for an apostrophe within an unquoted name, such as that of Burton's_mouthbreeder
-_APOSTROPHE = "\1"
-_NAME = re.compile(rf"{_MARK}(\d+){_MARK}")
-_SUPPORT_OF_NAMED = re.compile(
-    rf"(\)\s*{_NAME.pattern})\s*{_SUPPORT.pattern}(?=\s*[(),:;])", re.IGNORECASE
-)
+#: Parents, lengths and labels of the nodes, parents before children, leaves in the order of a file.
+Nodes: TypeAlias = tuple[list[int], list[float], list[str]]
+Token: TypeAlias = re.Match[str]
+
 _LETTERS = r"[^\s'(),:;\[\]]+"
-_APOSTROPHES = re.compile(
-    rf"{_QUOTED_OR_COMMENT.pattern}|(?<![^\s(),:;\]])({_LETTERS}(?:'{_LETTERS})+)"
-    r"(?=[\s(),:;\[]|$)"
+_TOKEN = re.compile(
+    r"(?P<blank>(?:\s|\[[^\]]*\])+)"
+    r"""|(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")"""
+    # with an apostrophe in it, such as Burton's_mouthbreeder
+    rf"|(?P<word>{_LETTERS}(?:'{_LETTERS})+(?=[\s(),:;\[]|$)"
     # 95'a b' is not the names 95'a and b', but two names in a row
     r"(?!(?:[^'(),:;\[\]]|(?<=\S)'(?=[^\s(),:;\[])){0,100}(?<=\S)'(?:[\s(),:;\[]|$))"
+    rf"|{_LETTERS})"
+    r"|(?P<sign>.)"
 )
-_UNQUOTED = re.compile(rf"(?:^|(?<=[(,)]))[^(),:;{_MARK}]+")
-
-
-class Nodes(NamedTuple):
-    """Nodes of a tree, parents before children, leaves in the order of the file."""
-
-    parents: list[int]
-    lengths: list[float]
-    labels: list[str]
+_LENGTH = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
+_REMEDY = (
+    "put names with blanks or brackets between single quotes, and write an apostrophe there twice"
+)
 
 
 def parse_tree(text: str, where: str) -> Nodes:
@@ -66,36 +59,38 @@ def parse_tree(text: str, where: str) -> Nodes:
     InputFormatError
         If there is no tree, more than one, or a malformed one.
     """
+    error = partial(InputFormatError, path=where)
+    if re.search("[\0-\x08]", text):
+        raise error("is not a Newick tree: it contains zero bytes or other control characters")
+    tokens = [token for token in _TOKEN.finditer(text) if token.lastgroup != "blank"]
     names: dict[str, str] = {}
-    if _MARK in text or _APOSTROPHE in text:
-        raise InputFormatError(
-            "is not a Newick tree: it contains zero bytes or other control characters", path=where
-        )
-    text = _APOSTROPHES.sub(
-        lambda match: match[0].replace("'", _APOSTROPHE) if match[2] else match[0], text
-    )
     if text.lstrip()[:6].upper() == "#NEXUS":
-        text, names = _nexus_tree(text, where)
-    text, labels = _take_out_quoted(text, where)
-    text = _SUPPORT_OF_NAMED.sub(r"\1", text)
-    _check_newick(text, labels, where)
-    n_quoted = len(labels)
-    text = re.sub(r"\s+", "", text)
-    # Bio.Phylo reads 2. as 2 and a name
-    text = re.sub(r":[^(),:;]*", lambda match: re.sub(r"\.(?!\d)", "", match[0]), text)
-    text = _UNQUOTED.sub(lambda match: _take_out(match[0], labels), text)
-    nodes = nodes_of(_bio_phylo(text, where))
-    is_inner = set(nodes.parents)
-    for i, mark in enumerate(nodes.labels):
-        number = int(mark[1:-1]) if mark else -1
-        label = labels[number] if mark else ""
-        if i in is_inner and number >= n_quoted and _SUPPORT.fullmatch(label):
-            label = ""
-        nodes.labels[i] = _restored(names.get(label, label)).strip()
-    n_leaves = len(nodes.parents) - len(is_inner - {-1})
-    if n_leaves != text.count(",") + 1:
-        raise InputFormatError("is not a Newick tree; check its brackets and commas", path=where)
-    return nodes
+        tokens, names = _nexus_tree(tokens[1:], error)
+    parents, lengths, labels = [-1], [math.nan], [""]
+    node, is_inner, part = 0, False, list[Token]()
+    for token in [*_one_statement(tokens, error), None]:
+        sign = token and token["sign"]
+        if token and sign in {None, ":"}:
+            part.append(token)
+            continue
+        if sign == "(" and (part or is_inner):
+            before = _text_of(part) if part else ")"
+            raise error(f"is not a Newick tree: {before + '('!r}; {_REMEDY}")
+        if sign != "(":
+            label, lengths[node] = _label_and_length(part, error, is_inner=is_inner)
+            labels[node], part = names.get(label, label).strip(), []
+        if sign and sign != "(" and not node:
+            raise error("is not a Newick tree; check its brackets and commas")
+        is_inner = sign == ")"
+        if is_inner:
+            node = parents[node]
+        elif sign:
+            parents.append(node if sign == "(" else parents[node])
+            lengths.append(math.nan)
+            labels.append("")
+            node = len(labels) - 1
+    lengths[0] = math.nan
+    return parents, lengths, labels
 
 
 def nodes_of(tree: Any) -> Nodes:
@@ -107,16 +102,16 @@ def nodes_of(tree: Any) -> Nodes:
             "tree must be a file, Newick text, a Tree or one of Bio.Phylo, got "
             f"{type(tree).__name__}; read it first"
         )
-    nodes = Nodes([], [], [])
+    parents, lengths, labels = list[int](), list[float](), list[str]()
     stack: list[tuple[Any, int]] = [(tree.root, -1)]
     while stack:
         clade, parent = stack.pop()
         length = math.nan if clade.branch_length is None or parent < 0 else clade.branch_length
-        stack.extend((child, len(nodes.parents)) for child in reversed(clade.clades))
-        nodes.parents.append(parent)
-        nodes.lengths.append(float(length))
-        nodes.labels.append(clade.name or "")
-    return nodes
+        stack.extend((child, len(parents)) for child in reversed(clade.clades))
+        parents.append(parent)
+        lengths.append(float(length))
+        labels.append(clade.name or "")
+    return parents, lengths, labels
 
 
 def quote(label: str) -> str:
@@ -126,127 +121,97 @@ def quote(label: str) -> str:
     return "'" + label.replace("'", "''") + "'"
 
 
-def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
-    """Replace quoted names by marks, and remove comments."""
-    quoted: list[str] = []
+def _label(token: Token) -> str:
+    """Return a name without its quotes."""
+    if not token["quoted"]:
+        return token[0]
+    mark = token[0][0]
+    return " ".join(token[0][1:-1].replace(2 * mark, mark).split())
 
-    def replace(match: re.Match[str]) -> str:
-        if not match[1]:
-            return ""
-        mark = match[1][0]
-        return _take_out(" ".join(match[1][1:-1].replace(2 * mark, mark).split()), quoted)
 
-    bare = _QUOTED_OR_COMMENT.sub(replace, text)
-    stray = re.search(r"['\[\]]", bare)
-    if stray:
-        raise InputFormatError(
-            f"is not a Newick tree: {stray[0]} without its partner; check quotes and comments, and "
-            "put names that begin or end with an apostrophe between single quotes",
-            path=where,
+def _text_of(tokens: list[Token]) -> str:
+    """Return tokens as they are in the file."""
+    return tokens[0].string[tokens[0].start() : tokens[-1].end()] if tokens else ""
+
+
+def _label_and_length(
+    tokens: list[Token], error: Callable[[str], Exception], *, is_inner: bool
+) -> tuple[str, float]:
+    """Return the label of a node, and the length above it or NaN."""
+    texts = [token[0] for token in tokens]
+    end = texts.index(":") if ":" in texts else len(texts)
+    name, length = tokens[:end], _text_of(tokens[end + 1 :])
+    if end < len(texts) and not _LENGTH.fullmatch(length):
+        raise error(
+            f"branch lengths must be numbers, got {length!r}; correct it or leave out its colon"
         )
-    return bare, quoted
+    is_support = is_inner and bool(name) and _SUPPORT.fullmatch(texts[end - 1])
+    if is_support and (end == 1 or name[0]["quoted"]):
+        del name[-1:]
+    if len(name) > 1:
+        raise error(f"is not a Newick tree: {_text_of(name)!r}; {_REMEDY}")
+    return _label(name[0]) if name else "", float(length or "nan")
 
 
-def _restored(text: str) -> str:
-    """Return a text with the apostrophes that it had in the file."""
-    return text.replace(_APOSTROPHE, "'")
-
-
-def _take_out(label: str, labels: list[str]) -> str:
-    """Append a label to the list, and return its mark."""
-    labels.append(label)
-    return f"{_MARK}{len(labels) - 1}{_MARK}"
-
-
-def _check_newick(text: str, quoted: list[str], where: str) -> None:
-    """Reject text that Bio.Phylo would silently misread."""
-    trees = [part for part in text.split(";") if part.strip()]
-    if len(trees) != 1 or not re.search("[(;]", text):
-        n_trees = len([part for part in trees if "(" in part])
-        if len(trees) > 1 and n_trees == 1:
-            raise InputFormatError(
-                "is not a Newick tree: it goes on after a semicolon; put names with semicolons "
-                "between single quotes",
-                path=where,
-            )
-        raise InputFormatError(
-            f"must hold one Newick tree, got {n_trees}; give a file with one tree", path=where
+def _one_statement(tokens: list[Token], error: Callable[[str], Exception]) -> list[Token]:
+    """Return the tokens of a tree without the semicolon, if there is one tree with its brackets."""
+    signs = [token["sign"] for token in tokens]
+    if stray := next((sign for sign in signs if sign in {"'", "[", "]"}), None):
+        raise error(
+            f"is not a Newick tree: {stray} without its partner; check quotes and comments, and "
+            "put names that begin or end with an apostrophe between single quotes"
         )
-    if text.count("(") != text.count(")"):
-        swallowed = next((repr(name) for name in quoted if re.search("[()]", name)), "")
-        raise InputFormatError(
-            f"is not a Newick tree: {text.count('(')} opening and {text.count(')')} closing "
-            f"brackets; check that the file is whole{', and the quotes of ' * bool(swallowed)}"
-            f"{swallowed}",
-            path=where,
+    trees = [[*part] for is_end, part in groupby(tokens, lambda t: t[0] == ";") if not is_end]
+    if len(trees) != 1 or not {"(", ";"} & {*signs}:
+        n_trees = sum(any(token[0] == "(" for token in tree) for tree in trees)
+        raise error(
+            f"must hold one Newick tree, got {n_trees}{' and more' * (n_trees < len(trees))}; give "
+            "a file with one tree, and put names with semicolons between single quotes"
         )
-    for match in re.finditer(r":([^(),:;]*)(:?)", text):
-        if not _LENGTH.fullmatch(match[1].strip()) or match[2]:
-            raise InputFormatError(
-                f"branch lengths must be numbers, got {_restored(match[1].strip() + match[2])!r}; "
-                "correct it or leave out its colon",
-                path=where,
-            )
-    beside = re.findall(r"(?<![^\s(),:;])[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
-    tokens = re.findall(r"[^\s(),:;]+", text)
-    stray = beside + [token for token in tokens if _MARK in token and not _NAME.fullmatch(token)]
-    if stray:
-        example = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
-        raise InputFormatError(
-            f"is not a Newick tree: {_restored(example)!r}; put names with blanks or brackets "
-            "between single quotes, and write an apostrophe there twice",
-            path=where,
+    if signs.count("(") != signs.count(")"):
+        raise error(
+            f"is not a Newick tree: {signs.count('(')} opening and {signs.count(')')} closing "
+            "brackets; check that the file is whole, and its quotes"
         )
+    return trees[0]
 
 
-def _bio_phylo(text: str, where: str) -> Any:
-    from Bio.Phylo.NewickIO import NewickError, Parser
-
-    try:
-        (tree,) = Parser(io.StringIO(text)).parse()
-    except (AttributeError, NewickError, ValueError) as error:
-        raise InputFormatError(f"is not a Newick tree: {error}", path=where) from error
-    return tree
-
-
-def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
-    """Return the Newick text of the single tree of a Nexus file, and its translation table."""
-    newick: list[str] = []
+def _nexus_tree(
+    tokens: list[Token], error: Callable[[str], Exception]
+) -> tuple[list[Token], dict[str, str]]:
+    """Return the Newick part of the single tree of a Nexus file, and its translation table."""
+    trees, block = list[list[Token]](), ""
     names: dict[str, str] = {}
-    block = ""
-    for command in re.findall(r"(?:'[^']*'|\[[^\]]*\]|[^;'\[])+", text.lstrip()[6:]):
-        bare = re.sub(r"^(\s*\[[^\]]*\])*\s*", "", command)
-        word, *others = re.split(r"\s+", bare, maxsplit=1)
-        arguments = "".join(others)
-        match word.lower():
-            case "begin":
-                block = arguments.strip().lower()
+    for _, command in groupby(tokens, lambda token: token[0] == ";"):
+        first, *others = command
+        match first[0].lower():
+            case "begin" if others:
+                block = others[0][0].lower()
             case "end" | "endblock":
                 block = ""
             case "translate" if block == "trees":
-                names.update(_translation(arguments, where))
+                names |= _translation(others, error)
             case "tree" | "utree" if block == "trees":
-                newick.append(re.sub(r"^(?:'[^']*'|\[[^\]]*\]|[^='\[])*=", "", arguments))
-    if len(newick) != 1:
-        raise InputFormatError(
-            f"must hold one tree in its trees block, got {len(newick)}; give a file with one tree",
-            path=where,
+                trees.append([*dropwhile(lambda token: token[0] != "(", others)])
+    if len(trees) != 1:
+        raise error(
+            f"must hold one tree in its trees block, got {len(trees)}; give a file with one tree"
         )
-    return newick[0], names
+    return trees[0], names
 
 
-def _translation(text: str, where: str) -> dict[str, str]:
-    """Parse the pairs of a translate command."""
-    text, quoted = _take_out_quoted(text, where)
-    names = {}
-    for pair in text.split(","):
-        tokens = pair.split()
-        if len(tokens) != 2:
-            raise InputFormatError(
-                f"translate must give pairs of key and name, got {_restored(pair.strip())!r}; "
-                "put names with blanks between single quotes",
-                path=where,
+def _translation(tokens: list[Token], error: Callable[[str], Exception]) -> dict[str, str]:
+    """Return the names by key of a translate command."""
+    pairs: list[list[Token]] = [[]]
+    for token in tokens:
+        if token[0] == ",":
+            pairs.append([])
+        else:
+            pairs[-1].append(token)
+    for pair in pairs:
+        if len(pair) != 2:
+            raise error(
+                f"translate must give pairs of key and name, got {_text_of(pair)!r}; put names "
+                "with blanks or brackets between single quotes"
             )
-        key, name = (quoted[int(t[1:-1])] if t.startswith(_MARK) else t for t in tokens)
-        names[key] = name
-    return names
+    return {_label(key): _label(name) for key, name in pairs}

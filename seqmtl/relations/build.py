@@ -181,13 +181,11 @@ class KernelRequest:
 
     def _kernel_of(self, entry: Kind, source: Any, arguments: dict[str, Any]) -> TaskKernel:
         """Return the kernel, or one with several matrices, those of every number."""
-        make = getattr(TaskKernel, entry.make)
-        parameter = entry.parameter
+        numbers, make = self.numbers or (entry.default,), getattr(TaskKernel, entry.make)
         try:
-            if parameter is None:
+            if not entry.parameter:
                 return make(source, **arguments)
-            numbers = self.numbers or (parameter.default,)
-            kernels = [make(source, **arguments, **{parameter.name: number}) for number in numbers]
+            kernels = [make(source, **arguments, **{entry.parameter: x}) for x in numbers]
         except np.linalg.LinAlgError as error:
             raise InputFormatError(
                 "edge weights must be of similar size, got some that differ by many orders of "
@@ -197,7 +195,7 @@ class KernelRequest:
         if len(kernels) == 1:
             return kernels[0]
         labels = [
-            f"{f'{label}, ' * (kernel.n_kernels > 1)}{parameter.name}={number:g}"
+            f"{f'{label}, ' * (kernel.n_kernels > 1)}{entry.parameter}={number:g}"
             for kernel, number in zip(kernels, numbers, strict=True)
             for label in kernel.labels
         ]
@@ -294,7 +292,7 @@ class KernelRequest:
             return (joined | joined.T).astype(np.float64), {"names": names}
         require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _REMEDY)
         graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
-        return graphs, {"names": names, "labels": [tree.node_name(i) for i in clades]}
+        return graphs, {"names": names, "labels": [tree.node_names[i] for i in clades]}
 
 
 def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,36 +193,34 @@ def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArr
 
 def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
     """Read names and sequences of equal length."""
-    error = partial(InputFormatError, path=path)
-    records: dict[str, tuple[int, list[str]]] = {}  # line of the header, and letters, by name
-    parts: list[str] | None = None
-    for line, content in enumerate(read_text(path, "a FASTA file").splitlines(), 1):
-        if content.startswith(">"):
-            name = (content[1:].split() or [""])[0]
-            if not name:
-                raise error("a record has no name; write >Genus_species", line=line)
-            if name in records:
-                raise error(
-                    f"names must differ, got {name!r} twice; keep one sequence per organism",
-                    line=line,
-                )
-            parts = []
-            records[name] = line, parts
-        elif content.strip():
-            if parts is None:
-                raise error("a FASTA file must start with a > line", line=line)
-            parts.append("".join(content.split()))
-    if len(records) < 2:
-        raise error(f"an alignment must have at least 2 sequences, got {len(records)}")
-    rows = {name: "".join(parts).encode("ascii", "replace") for name, (_, parts) in records.items()}
-    _check_nucleotides(rows, path, {name: line for name, (line, _) in records.items()})
+    text, rows, lines = read_text(path, "a FASTA file"), dict[str, bytes](), dict[str, int]()
+    if text.strip() and not text.lstrip().startswith(">"):
+        raise InputFormatError("a FASTA file must start with a > line", path, 1)
+    line = 1 + text.partition(">")[0].count("\n")
+    for record in re.findall(r"^>(.*(?:\n(?!>).*)*)", text, re.MULTILINE):
+        header, _, letters = record.partition("\n")
+        name = next(iter(header.split()), "")
+        if not name:
+            raise InputFormatError("a record has no name; write >Genus_species", path, line)
+        if name in rows:
+            message = f"names must differ, got {name!r} twice; keep one sequence per organism"
+            raise InputFormatError(message, path, line)
+        rows[name] = "".join(letters.split()).encode("ascii", "replace")
+        lines[name] = line
+        line += record.count("\n") + 1
+    if len(rows) < 2:
+        raise InputFormatError(
+            f"an alignment must have at least 2 sequences, got {len(rows)}", path
+        )
+    _check_nucleotides(rows, path, lines)
     first, length = next((name, len(row)) for name, row in rows.items())
     for name, row in rows.items():
         if len(row) != length:
-            raise error(
+            raise InputFormatError(
                 f"aligned sequences must have one length, got {len(row)} after {length} of "
                 f"{first!r}; align them first",
-                line=records[name][0],
+                path,
+                lines[name],
                 record=name,
             )
     return list(rows), list(rows.values())

@@ -7,7 +7,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.relations.relation_tables import FilePosition, Pair, drop_header, read_rows, symmetric
+from seqmtl.exceptions import InputFormatError
+from seqmtl.relations.relation_tables import Row, drop_header, read_rows, symmetric
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
@@ -39,9 +40,10 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     rows = read_rows(path, "a graph")
     names: dict[str, None] = {}
     edges = []
-    for position, fields in drop_header(rows):
+    for row in drop_header(rows):
+        fields = row.fields
         if not all(fields) or len(fields) > 3:
-            position.refuse(
+            row.refuse(
                 "a line must be a, b and optionally a weight, or a single task, got "
                 f"{len(fields)} fields of which {fields.count('')} are empty; put one tab between"
             )
@@ -49,13 +51,12 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         if len(fields) == 1:
             continue
         if fields[0] == fields[1]:
-            position.refuse(f"an edge must join two tasks, got {fields[0]!r} with itself; drop it")
-        value = position.amount([*fields, "1"][2], "weight")
-        edges.append(Pair(fields[0], fields[1], value, position))
+            row.refuse(f"an edge must join two tasks, got {fields[0]!r} with itself; drop it")
+        edges.append(row)
     if names and not edges and all(" " in name for name in names):
-        rows[0].position.refuse(
+        rows[0].refuse(
             f"an edge must have tabs between a, b and weight, got {rows[0].fields[0]!r}; put some"
         )
     if not names:
-        FilePosition(os.fspath(path)).refuse("a graph must have at least one task, got none")
-    return tuple(names), np.nan_to_num(symmetric(tuple(names), edges, "edges"), nan=0.0)
+        raise InputFormatError("a graph must have at least one task, got none", os.fspath(path))
+    return tuple(names), np.nan_to_num(symmetric([*names], edges, Row.weight, "edges"), nan=0.0)

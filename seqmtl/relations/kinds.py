@@ -15,27 +15,6 @@ _GRAPHS = ("graph", *_TREES)
 _ANY = (*_TREES, "graph", "groups")
 
 
-class Parameter(NamedTuple):
-    """A number after a kind, as in graph:0.5; several give a kernel each.
-
-    Attributes
-    ----------
-    name : str
-        What the method of TaskKernel calls it.
-    default : float
-        Value if it is not given.
-    minimum : float, optional
-        Smallest value; None if it must be above 0.
-    maximum : float
-        Largest value.
-    """
-
-    name: str
-    default: float
-    minimum: float | None = 0.0
-    maximum: float = math.inf
-
-
 class Kind(NamedTuple):
     """A kind of task kernel.
 
@@ -58,8 +37,12 @@ class Kind(NamedTuple):
         Whether there are several kernels, whose weights can be learnt.
     has_scales : bool
         Whether the method has an argument `scales`.
-    parameter : Parameter, optional
-        Number that it takes.
+    parameter : str, optional
+        What the method calls the number after a kind, as in graph:0.5; several give a kernel each.
+    default, maximum : float
+        Its value if it is not given, and the largest.
+    minimum : float, optional
+        The smallest; None if it must be above 0.
     """
 
     make: str
@@ -68,10 +51,11 @@ class Kind(NamedTuple):
     text: str = ""
     has_several: bool = False
     has_scales: bool = False
-    parameter: Parameter | None = None
+    parameter: str = ""
+    default: float = 1.0
+    minimum: float | None = 0.0
+    maximum: float = math.inf
 
-
-_A = Parameter("a", 1.0)
 
 ALL = {
     "tree": Kind(
@@ -80,7 +64,9 @@ ALL = {
         _TREES,
         "length of the path shared from the root (default for trees and taxonomies); B:\n"
         "similarity across the root",
-        parameter=Parameter("base", 0.25, maximum=1.0),
+        parameter="base",
+        default=0.25,
+        maximum=1.0,
     ),
     "hierarchical": Kind(
         "hierarchical",
@@ -104,7 +90,7 @@ ALL = {
         "one kernel per graph (default for several graphs); from a tree, one graph per\n"
         "inner node, connecting all its leaves",
         has_several=True,
-        parameter=_A,
+        parameter="a",
     ),
     "graph": Kind(
         "graph",
@@ -113,14 +99,15 @@ ALL = {
         "(A I + L)^-1 of one graph (default for a graph); from a tree, each leaf is\n"
         "connected to all leaves below its parent. A = 0: the pseudo-inverse of L, which\n"
         "leaves out what all connected tasks have in common",
-        parameter=_A,
+        parameter="a",
     ),
     "graphical": Kind(
         "graphical",
         "graph",
         _GRAPHS,
         "as graph, scaled to a diagonal of 1; near A = 0 all is shared",
-        parameter=Parameter("a", 1.0, minimum=None),
+        parameter="a",
+        minimum=None,
     ),
     "clustering": Kind(
         "clustering",
@@ -128,7 +115,7 @@ ALL = {
         ("groups", *_TREES),
         "groups (default for groups); from a tree, the leaves below each inner node; L:\n"
         "weight of each task by itself",
-        parameter=Parameter("lam", 1.0),
+        parameter="lam",
     ),
     "individual": Kind("individual", "names", _ANY, "share nothing"),
     "union": Kind("union", "names", _ANY, "share everything"),
@@ -137,7 +124,9 @@ ALL = {
         "names",
         _ANY,
         "share a part",
-        parameter=Parameter("share", 0.5, maximum=1.0),
+        parameter="share",
+        default=0.5,
+        maximum=1.0,
     ),
     "table": Kind("from_tsv", "table", ("table",)),
 }
@@ -163,10 +152,10 @@ def parse_kind(text: str | None) -> tuple[str, tuple[float, ...]]:
     kind, colon, numbers = (text or "").partition(":")
     if kind not in KINDS:
         raise ValueError(f"must be one of {', '.join(KINDS)}, got {text!r}")
-    parameter = ALL[kind].parameter
+    entry = ALL[kind]
     if not colon:
         return kind, ()
-    if parameter is None:
+    if not entry.parameter:
         raise ValueError(f"must be {kind} without a number, got {text!r}")
     try:
         values = tuple(float(number) for number in numbers.split(","))
@@ -174,7 +163,7 @@ def parse_kind(text: str | None) -> tuple[str, tuple[float, ...]]:
         raise ValueError(f"must have numbers after {kind}:, got {text!r}") from None
     for value in values:
         try:
-            check_number("", value, min_val=parameter.minimum, max_val=parameter.maximum)
+            check_number("", value, min_val=entry.minimum, max_val=entry.maximum)
         except ValueError as error:
             raise ValueError(f"{error} in {text!r}") from None
     return kind, tuple(dict.fromkeys(values))
@@ -192,10 +181,10 @@ def learnable(value: Any) -> str:
 
 
 def _line(kind: str, entry: Kind) -> str:
-    of = entry.parameter
-    usage = f"{kind}:{of.name[0].upper()}" if of else kind
+    usage = f"{kind}:{entry.parameter[0].upper()}" if entry.parameter else kind
     text = entry.text.replace("\n", "\n" + " " * 16)
-    return f"  {usage:<14}{text}{f' (default: {of.default:g})' if of else ''}\n"
+    default = f" (default: {entry.default:g})" if entry.parameter else ""
+    return f"  {usage:<14}{text}{default}\n"
 
 
 #: Explains the kinds to users of the command line.

@@ -47,7 +47,7 @@ def collapse(kernel: Any, tree: Tree, max_clades: int) -> tuple[Any, Tree]:
         clades |= set(np.flatnonzero(tree.parents == widest).tolist())
     nodes = sorted(clades)
     names = [
-        tree.node_name(node) + (f" ({size[node]})" if size[node] > 1 else "") for node in nodes
+        tree.node_names[node] + (f" ({size[node]})" if size[node] > 1 else "") for node in nodes
     ]
     first = [tree.leaf_names[int(below[node].argmax())] for node in nodes]
     order = [kernel.names.index(name) for name in tree.leaf_names]

@@ -11,7 +11,6 @@ import itertools
 import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,20 +62,11 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
     dump = _Dump(Path(directory))
     organism_of = dump.resolve(requested)
     above = _clades([dump.lineage(taxid) for taxid in organism_of])
-    unnamed = {
-        taxid for taxid in {*above, *organism_of} if not isinstance(organism_of.get(taxid), str)
-    }
-    unnamed |= {taxid for taxid in organism_of if taxid in above.values()}
-    return _tree(organism_of, above, dump.scientific_names(unnamed), dump.folder.resolve().name)
+    return _tree(organism_of, above, dump.scientific_names(above), dump.folder.resolve().name)
 
 
-@dataclass
-class _Hits:
-    """Names of the dump that match one wanted name, by taxid."""
-
-    scientific: dict[int, str] = field(default_factory=dict)
-    other: dict[int, str] = field(default_factory=dict)
-    abbreviated: dict[int, str] = field(default_factory=dict)
+#: Names of the dump that match one wanted name, by taxid: scientific, other, and abbreviated ones.
+_Hits = tuple[dict[int, str], dict[int, str], dict[int, str]]
 
 
 class _Dump:
@@ -156,10 +146,9 @@ class _Dump:
     def scientific_names(self, requested: Collection[int]) -> dict[int, str]:
         """Read the scientific names of some taxids."""
         keys = set(map(str, requested))
-        names = self._names() if keys else ()
         return {
             int(taxid): name
-            for taxid, name, is_scientific in names
+            for taxid, name, is_scientific in self._names()
             if is_scientific and taxid in keys
         }
 
@@ -169,7 +158,7 @@ class _Dump:
 
     def _search(self, requested: Sequence[str]) -> dict[str, _Hits]:
         """Scan all names once, and keep the taxids of the wanted ones."""
-        hits = {name: _Hits() for name in requested}
+        hits: dict[str, _Hits] = {name: ({}, {}, {}) for name in requested}
         by_key: dict[str, list[_Hits]] = {}
         for name in requested:
             for key in {simplify(name), identify(simplify(name))}:
@@ -178,21 +167,22 @@ class _Dump:
         for taxid, name, is_scientific in self._names():
             key = simplify(name)
             for hit in by_key.get(key, ()):
-                (hit.scientific if is_scientific else hit.other)[int(taxid)] = name
+                hit[not is_scientific][int(taxid)] = name
             if initials and is_scientific and (abbreviated := abbreviate(key)) in initials:
                 for hit in by_key[abbreviated]:
-                    hit.abbreviated[int(taxid)] = name
+                    hit[2][int(taxid)] = name
         return hits
 
     def _choose(self, name: str, hits: _Hits) -> int:
         """Return the taxid by the first rule with a match."""
         number = taxid_of(simplify(name))
         shipped = {int(number): number} if number and self._parent(int(number)) is not None else {}
-        matches = hits.scientific or shipped or hits.other or hits.abbreviated
+        scientific, other, abbreviated = hits
+        matches = scientific or shipped or other or abbreviated
         taxids = sorted(matches)
         where = f"the taxonomy {self.folder.name}"
         if len(taxids) == 1:
-            match = matches[taxids[0]] if matches is not hits.other else str(taxids[0])
+            match = matches[taxids[0]] if matches is not other else str(taxids[0])
             log_matches([(name, match)], where)
             return taxids[0]
         if taxids:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, NoReturn
 
@@ -20,47 +21,28 @@ from seqmtl.relations.distances import Distances
 _MASH = (".+", ".+", r"[\d.e-]+", r"[\d.e-]+", r"\d+/\d+")
 
 
-class FilePosition(NamedTuple):
-    """A position in a file: the 1-based line, or the file as a whole."""
+class Row(NamedTuple):
+    """A line of a table, with its 1-based position in a file."""
 
     path: str
-    line: int | None = None
+    line: int
+    fields: list[str]
 
     def refuse(self, message: str) -> NoReturn:
         """Raise InputFormatError with this position."""
-        raise InputFormatError(message, *self)
+        raise InputFormatError(message, self.path, self.line)
 
-    def amount(self, text: str, what: str) -> float:
-        """Return a finite, non-negative number; `what` names it in messages."""
-        value = self.number(text)
-        if not (value is not None and math.isfinite(value) and value >= 0):
-            self.refuse(
-                f"{what} must be a finite number from 0, got {text!r}; correct or remove it"
-            )
-        return value
+    def number(self, text: str, what: str, least: float = 0.0) -> float:
+        """Return a finite number from `least`; `what` names it in messages."""
+        with suppress(ValueError):
+            if math.isfinite(value := float(text)) and value >= least:
+                return value
+        rule = "a finite number from 0" if least == 0 else "a finite number"
+        self.refuse(f"{what} must be {rule}, got {text!r}; correct or remove it")
 
-    def number(self, text: str) -> float | None:
-        """Return any number, or None if the text is none."""
-        try:
-            return float(text)
-        except ValueError:
-            return None
-
-
-class Row(NamedTuple):
-    """A line of a table."""
-
-    position: FilePosition
-    fields: list[str]
-
-
-class Pair(NamedTuple):
-    """A number for two names, and its position in the file."""
-
-    one: str
-    other: str
-    value: float
-    position: FilePosition
+    def weight(self) -> float:
+        """Return the third field, or 1 without one."""
+        return self.number([*self.fields, "1"][2], "weight")
 
 
 def read_rows(path: str | os.PathLike[str], what: str) -> list[Row]:
@@ -75,18 +57,18 @@ def read_rows(path: str | os.PathLike[str], what: str) -> list[Row]:
     """
     lines = enumerate(read_text(path, what).splitlines(), 1)
     return [
-        Row(FilePosition(os.fspath(path), number), [field.strip() for field in line.split("\t")])
+        Row(os.fspath(path), number, [field.strip() for field in line.split("\t")])
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
 
 
 def parse_square(
-    rows: Sequence[Row], what: str, parse: Callable[[FilePosition, str], float]
+    rows: Sequence[Row], what: str, least: float = 0.0
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Return the names and numbers of a square table with a header row and column.
 
-    `what` names the numbers in messages; `parse` converts a field, given its position.
+    `what` names the numbers, which are at least `least`, in messages.
 
     Raises
     ------
@@ -96,18 +78,20 @@ def parse_square(
     names = rows[0].fields[1:]
     remedy = _other_layout(rows[0].fields)
     if remedy or len(rows) - 1 != len(names):
-        rows[0].position._replace(line=None).refuse(
+        raise InputFormatError(
             f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
-            f"{remedy or 'give names in the first row and column'}"
+            f"{remedy or 'give names in the first row and column'}",
+            rows[0].path,
         )
     matrix = np.empty((len(names), len(names)))
-    for i, (name, (position, fields)) in enumerate(zip(names, rows[1:], strict=True)):
-        if fields[0] != name or len(fields) != len(names) + 1:
-            position.refuse(
-                f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
-                f"and {len(fields) - 1}; rows and columns must have the same order"
+    for i, (name, row) in enumerate(zip(names, rows[1:], strict=True)):
+        first, *numbers = row.fields
+        if first != name or len(numbers) != len(names):
+            row.refuse(
+                f"row must start with {name!r} and have {len(names)} numbers, got {first!r} "
+                f"and {len(numbers)}; rows and columns must have the same order"
             )
-        matrix[i] = [parse(position, field) for field in fields[1:]]
+        matrix[i] = [row.number(number, what, least) for number in numbers]
     return names, matrix
 
 
@@ -122,8 +106,10 @@ def _other_layout(first: Sequence[str]) -> str:
     return ""
 
 
-def symmetric(names: Sequence[str], pairs: Iterable[Pair], what: str) -> NDArray[np.float64]:
-    """Return the numbers of pairs as a matrix, NaN where there is none.
+def symmetric(
+    names: Sequence[str], rows: Iterable[Row], number: Callable[[Row], float], what: str
+) -> NDArray[np.float64]:
+    """Return the numbers of pairs, in the first two fields, as a matrix, NaN where there is none.
 
     `what` names the numbers in messages.
 
@@ -132,16 +118,17 @@ def symmetric(names: Sequence[str], pairs: Iterable[Pair], what: str) -> NDArray
     InputFormatError
         If a pair has two numbers.
     """
-    number = {name: i for i, name in enumerate(names)}
+    index = {name: i for i, name in enumerate(names)}
     matrix = np.full((len(names), len(names)), np.nan)
-    for pair in pairs:
-        s, t = number[pair.one], number[pair.other]
-        if not (np.isnan(matrix[s, t]) or matrix[s, t] == pair.value):
-            pair.position.refuse(
-                f"{what} must have one value per pair, got {pair.value:g} for ({pair.one}, "
-                f"{pair.other}) after {matrix[s, t]:g}; give one of them"
+    for row in rows:
+        one, other, value = *row.fields[:2], number(row)
+        s, t = index[one], index[other]
+        if not (np.isnan(matrix[s, t]) or matrix[s, t] == value):
+            row.refuse(
+                f"{what} must have one value per pair, got {value:g} for ({one}, {other}) after "
+                f"{matrix[s, t]:g}; give one of them"
             )
-        matrix[s, t] = matrix[t, s] = pair.value
+        matrix[s, t] = matrix[t, s] = value
     return matrix
 
 
@@ -150,7 +137,7 @@ def drop_header(rows: list[Row]) -> list[Row]:
     first = rows[0].fields if rows else []
     if len(first) != 3 or not all(first) or _is_amount(first[2]):
         return rows
-    later = {name for _, fields in rows[1:] for name in fields[:2]}
+    later = {name for row in rows[1:] for name in row.fields[:2]}
     return rows if later & set(first) else rows[1:]
 
 
@@ -199,33 +186,24 @@ def read_tables(
             labels.append(fields[1])
             blocks.append([])
         elif line.strip():
-            blocks[-1].append(Row(FilePosition(path, number), fields))
+            blocks[-1].append(Row(path, number, fields))
     if labels and blocks[0]:
-        blocks[0][0].position.refuse(
+        blocks[0][0].refuse(
             f"the first line must be '{_HEADING}' and a label if there are several tables"
         )
-    tables = [_read_table(block, path) for block in (blocks[1:] if labels else blocks)]
+    blocks = blocks[1:] if labels else blocks
+    if min(map(len, blocks)) < 2:
+        raise InputFormatError("is not a table of similarities with named rows", path)
+    tables = [parse_square(block, "similarity", -math.inf) for block in blocks]
     names = tables[0][0]
     for label, (other_names, _) in zip(labels, tables, strict=False):
         if other_names != names:
-            FilePosition(path).refuse(
+            raise InputFormatError(
                 f"all tables must have the same tasks in the same order, but those of {label!r} "
-                f"differ from those of {labels[0]!r}"
+                f"differ from those of {labels[0]!r}",
+                path,
             )
     return names, np.array([rows for _, rows in tables]), tuple(labels) or None
-
-
-def _read_table(table: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
-    if len(table) < 2:
-        FilePosition(path).refuse("is not a table of similarities with named rows")
-
-    def number(position: FilePosition, text: str) -> float:
-        value = position.number(text)
-        if value is None:
-            position.refuse(f"not a number: {text!r}")
-        return value
-
-    return parse_square(table, "similarity", number)
 
 
 def read_distances(path: str | os.PathLike[str]) -> Distances:
@@ -246,21 +224,17 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
         If the table has neither form, or values are not distances, are contradictory or are
         missing; the message gives file and line.
     """
-    file = FilePosition(os.fspath(path))
+    path = os.fspath(path)
     rows = read_rows(path, "a table of distances")
     is_list = _is_list(rows)
     rows = drop_header(rows) if is_list else rows
     if not rows:
-        file.refuse("is not a table of distances: it has no rows")
-
-    def number(position: FilePosition, text: str) -> float:
-        return position.amount(text, "distance")
-
-    names, matrix = _pairs(rows, file) if is_list else parse_square(rows, "distances", number)
+        raise InputFormatError("is not a table of distances: it has no rows", path)
+    names, matrix = _pairs(rows) if is_list else parse_square(rows, "distance")
     try:
-        return Distances(tuple(names), matrix, os.path.basename(file.path))
+        return Distances(tuple(names), matrix, os.path.basename(path))
     except ValueError as error:
-        raise InputFormatError(str(error), path=file.path) from error
+        raise InputFormatError(str(error), path=path) from error
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
@@ -289,30 +263,31 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         group is in itself; the message gives file and line, or the groups.
     """
     groups: dict[str, dict[str, float]] = {}
-    for i, (position, fields) in enumerate(read_rows(path, "a table of groups")):
+    path = os.fspath(path)
+    for i, row in enumerate(read_rows(path, "a table of groups")):
+        fields = row.fields
         if i == 0 and [field.lower() for field in fields[:2]] == ["organism", "group"]:
             continue
         if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
-            position.refuse(
+            row.refuse(
                 f"a line must be organism, group and optionally a weight, got {len(fields)} "
                 "fields; put tabs between them"
             )
         organism, group = fields[:2]
         if organism in groups.setdefault(group, {}):
-            position.refuse(f"{organism!r} is in the group {group!r} twice; remove one line")
-        weight = position.amount([*fields, "1"][2], "weight")
+            row.refuse(f"{organism!r} is in the group {group!r} twice; remove one line")
+        weight = row.weight()
         if not weight:
-            position.refuse("weight must be positive, got 0; remove the line for no membership")
+            row.refuse("weight must be positive, got 0; remove the line for no membership")
         groups[group][organism] = weight
     if not groups:
-        FilePosition(os.fspath(path)).refuse("is not a table of groups: it has no rows")
+        raise InputFormatError("is not a table of groups: it has no rows", path)
     try:
         return _expanded(groups)
     except CycleError as error:
         around = " in ".join(error.args[1][::-1])
-        FilePosition(os.fspath(path)).refuse(
-            f"no group may be in itself, got {around}; remove a line"
-        )
+        message = f"no group may be in itself, got {around}; remove a line"
+        raise InputFormatError(message, path) from error
 
 
 def _expanded(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -338,26 +313,26 @@ def _expanded(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]
 def _is_list(rows: Sequence[Row]) -> bool:
     """Distinguish three columns of pairs from a square table of two organisms."""
     header = rows[0].fields if rows else []
-    square = len(rows) == 3 and sorted(header[1:]) == sorted(fields[0] for _, fields in rows[1:])
+    square = len(rows) == 3 and sorted(header[1:]) == sorted(row.fields[0] for row in rows[1:])
     return len(header) == 3 and not square
 
 
-def _pairs(rows: Sequence[Row], file: FilePosition) -> tuple[list[str], NDArray[np.float64]]:
-    pairs = []
-    for position, fields in rows:
-        if len(fields) != 3 or not fields[0] or not fields[1]:
-            position.refuse(
-                f"a line must be a, b, distance, got {len(fields)} fields; put tabs between them"
+def _pairs(rows: Sequence[Row]) -> tuple[list[str], NDArray[np.float64]]:
+    for row in rows:
+        if len(row.fields) != 3 or not row.fields[0] or not row.fields[1]:
+            row.refuse(
+                f"a line must be a, b, distance, got {len(row.fields)} fields; put tabs between "
+                "them"
             )
-        pairs.append(Pair(fields[0], fields[1], position.amount(fields[2], "distance"), position))
-    names = list(dict.fromkeys(name for pair in pairs for name in pair[:2]))
-    matrix = symmetric(names, pairs, "distances")
+    names = list(dict.fromkeys(name for row in rows for name in row.fields[:2]))
+    matrix = symmetric(names, rows, lambda row: row.number(row.fields[2], "distance"), "distances")
     diagonal = np.diagonal(matrix)
     np.fill_diagonal(matrix, np.where(np.isnan(diagonal), 0.0, diagonal))
     if np.isnan(matrix).any():
         s, t = np.argwhere(np.isnan(matrix))[0]
-        file.refuse(
+        raise InputFormatError(
             f"every pair must have a distance, got none for ({names[s]}, {names[t]}) and "
-            f"{np.isnan(matrix).sum() // 2 - 1} others; add the lines"
+            f"{np.isnan(matrix).sum() // 2 - 1} others; add the lines",
+            rows[0].path,
         )
     return names, matrix

@@ -456,7 +456,7 @@ class TaskKernel:
             inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
             R = tree.membership()[np.ix_(inner, order)].astype(np.float64)
             source = tree.source
-            labels = [tree.node_name(i) for i in inner]
+            labels = [tree.node_names[i] for i in inner]
         M, T = len(R), len(tasks)
         if T < 2:
             raise ValueError(

@@ -31,11 +31,6 @@ def draw_tree_text(
         are in no smaller group. Kernels with overlapping or equal groups, such as the scales
         of one distance, become a flat list. Lines end with a line break.
 
-    Raises
-    ------
-    ValueError
-        If the lengths of the three differ, or a weight is negative.
-
     Examples
     --------
     >>> print(draw_tree_text(["all", "apes"], [["man", "gorilla", "fly"], ["man", "gorilla"]],
@@ -46,13 +41,6 @@ def draw_tree_text(
         man, gorilla
     """
     groups = [tuple(dict.fromkeys(group)) for group in members]
-    if not len(labels) == len(groups) == len(weights):
-        raise ValueError(
-            "labels, members and weights must have the same length, got "
-            f"{len(labels)}, {len(groups)} and {len(weights)}"
-        )
-    if not all(weight >= 0 for weight in weights):
-        raise ValueError(f"weights must not be negative, got {min(weights):g}")
     sets = [frozenset(group) for group in groups]
     if not all(a < b or b < a or not a & b for a, b in itertools.combinations(sets, 2)):
         return "".join(_lines_of(list(labels), weights))

@@ -195,14 +195,6 @@ class Tree:
         shared += height[:, None] + height
         return shared
 
-    def node_name(self, i: int) -> str:
-        """Return a unique, readable name for a node.
-
-        This is its label, if no leaf or earlier node has it, or its first and last leaf:
-        "(ape..fly)", or both.
-        """
-        return self._node_names[i]
-
     def to_newick(self) -> str:
         """Return the tree as one line of Newick; a length above the root becomes an outer node."""
         parts: list[list[str]] = [[] for _ in self.labels]
@@ -259,9 +251,11 @@ class Tree:
             order.append(stack.pop())
             stack.extend(reversed(children[order[-1]]))
         if len(order) < n:  # nodes that are not below a root are in or below a cycle
-            cycle = _cycle(parents, min({*range(n)} - {*order}))
-            path = " > ".join(labels[i] or f"node {i}" for i in cycle[:6])
-            raise self._error(f"must be a tree, got a cycle of parents {path}; correct the parents")
+            i = min({*range(n)} - {*order})
+            raise self._error(
+                f"must be a tree, got a cycle of parents above {labels[i] or f'node {i}'}; "
+                "correct the parents"
+            )
         if len(roots) != 1:
             examples = ", ".join(repr(labels[i]) for i in roots[:3])
             raise self._error(f"must have one root, got {len(roots)}{': ' * bool(roots)}{examples}")
@@ -307,7 +301,12 @@ class Tree:
                 )
 
     @functools.cached_property
-    def _node_names(self) -> tuple[str, ...]:
+    def node_names(self) -> tuple[str, ...]:
+        """A unique, readable name of every node.
+
+        This is its label, if no leaf or earlier node has it, or its first and last leaf:
+        "(ape..fly)", or both.
+        """
         leaf_names = self.leaf_names
         reserved = set(leaf_names)
         is_leaf = set(self.leaves.tolist())
@@ -322,15 +321,6 @@ class Tree:
             names.append(next(option for option in options if option not in reserved))
             reserved.add(names[-1])
         return tuple(names)
-
-
-def _cycle(parents: Sequence[int], i: int) -> list[int]:
-    """Return the nodes of the cycle that node i is in or below; the first is also the last."""
-    seen: list[int] = []
-    while i not in seen:
-        seen.append(i)
-        i = parents[i]
-    return [*seen[seen.index(i) :], i]
 
 
 #: The shipped tree in which organisms are looked up if no tree is given.

@@ -3,81 +3,25 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import IO, Any
 
-from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, prefetch, run_all
 from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
-from seqmtl.io.genome import ContigPiece, read_contigs
+from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
-from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.predictor import Predictor
+from seqmtl.scanning.filters import ScanSummary
 from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
-from seqmtl.scanning.writers.formats import Format, format_of, make_writers
+from seqmtl.scanning.writers.formats import format_of, make_writers
 
 _log = logging.getLogger(__name__)
 
 
 #: Called with every block and its sites by signal, in the order of the genome.
 OnBlock = Callable[[Block, SitesBySignal], None]
-
-
-def scan_genome(
-    predictor: Predictor,
-    genome: str,
-    output: str,
-    file_format: Format,
-    *,
-    filters: SiteFilters,
-    introns: float | None = None,
-    lengths: Mapping[str, int] | None = None,
-    on_block: OnBlock | None = None,
-) -> ScanSummary:
-    """Scan a genome for the sites of an organism, and write them.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        That of the organism.
-    genome : str
-        FASTA file, or ``-``.
-    output : str
-        See :func:`write_scan`.
-    file_format : Format
-        The format.
-    filters : SiteFilters
-        Which sites to report.
-    introns : float, optional
-        Minimum probability of introns, if they are written.
-    lengths : mapping of str to int, optional
-        Lengths of all contigs.
-    on_block : callable, optional
-        See :func:`write_scan`.
-    """
-    finder = predictor.finder(file_format, filters=filters, introns=introns)
-    value = "probability" if predictor.is_calibrated else "score"
-    has_scores_alone = file_format.is_track and value == "score"
-    if not has_scores_alone or filters.min_probability is not None:
-        predictor.warn_if_uncalibrated()
-    progress = ScanProgress(os.path.getsize(genome) if os.path.isfile(genome) else None)
-    contigs = read_contigs(genome, only=filters.scanned, on_read=progress.read)
-    try:
-        return write_scan(
-            output,
-            progress.contigs(contigs),
-            finder,
-            file_format=file_format.name,
-            track=TrackOptions(value, lengths),
-            progress=progress,
-            on_block=on_block,
-        )
-    finally:
-        progress.close()
 
 
 def write_scan(

@@ -13,8 +13,7 @@ from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
 from seqmtl.relations.trees import TreeSource
 from seqmtl.sequences.sites import Sites, window_starts
-from seqmtl.simulation import codons
-from seqmtl.simulation.background import Composition
+from seqmtl.simulation import background, codons
 from seqmtl.simulation.genes import MEAN_INTRONS, Layout, fill_gaps, lay_out_genes
 from seqmtl.simulation.labelled_sites import decoy_pools, draw_decoys, in_order, true_sites
 from seqmtl.simulation.motifs import MODELS
@@ -28,7 +27,7 @@ _TYPICAL_INTRON = 30.0  # bases beyond the shortest one: median of the organisms
 _INTRON_SPREAD = 0.25  # and the standard deviation of its logarithm among them
 #: Traits of an organism: of its composition, its codons, the lengths of its introns, its motifs.
 _N_TRAITS = {
-    "composition": Composition.N_TRAITS,
+    "composition": background.N_TRAITS,
     "codons": codons.N_TRAITS,
     "introns": 1,
     **{name: model.n_traits for name, model in MODELS.items()},
@@ -282,7 +281,7 @@ def _make_chromosome(
     typical_intron = _TYPICAL_INTRON * math.exp(_INTRON_SPREAD * traits["introns"].item())
     size = settings.chromosome_length, settings.margin
     layout = lay_out_genes(n_genes, *size, typical_intron, rng)
-    codes = Composition(traits["composition"]).generate(layout.regions(), rng)
+    codes = background.draw_bases(layout.regions(), traits["composition"], rng)
     coding, first = layout.codons()
     codons.write_codons(codes, coding, traits["codons"], rng)
     donors, acceptors = layout.introns()

@@ -221,7 +221,10 @@ def view_grams(maps: Sequence[FeatureDefinition], data: Any) -> dict[str, NDArra
     Only the lower triangles are set.
     """
     views = {repr(view): view for features in maps for view in features.flat_views()}
-    grams = in_order(lambda view: _gram(view.bind(data)), [*views.values()])
+    every = np.arange(data.shape[0])
+    grams = in_order(
+        lambda view: gram_matrix(view.bind(data), every, np.float32), [*views.values()]
+    )
     return dict(zip(views, grams, strict=True))
 
 
@@ -239,13 +242,6 @@ def _kernel_matrix(
         total += np.float32(scale) * G
     total += np.float32(scales.sum() * bias_scale**2)
     return total
-
-
-def _gram(rows: Any) -> NDArray[np.float32]:
-    """Return the kernel matrix of all rows."""
-    every = np.arange(rows.n_rows)
-    G = rows.gram(every, np.float32)
-    return gram_matrix(rows, every).astype(np.float32) if G is None else G
 
 
 def _distinct(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
-from seqmtl._memory import require_memory
 from seqmtl._messages import messages_from
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import (
@@ -24,7 +25,6 @@ from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
-from seqmtl.io.fasta import one_length
 from seqmtl.io.genome import load_genome
 from seqmtl.io.peaks import (
     Peaks,
@@ -34,13 +34,12 @@ from seqmtl.io.peaks import (
     read_peaks,
     windows_of_peaks,
 )
-from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
+from seqmtl.io.tables import one_length, read_windows, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Genome, Windows, concatenate
-from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.quality import (
     MAX_IN_TRAINING,
     WindowChecker,
@@ -124,7 +123,7 @@ class ExampleFile:
             Whether every row must have a label, or get that of the file.
         base : int, optional
             First base of the site in the windows of a model, see
-            :func:`seqmtl.io.tables.read_windows_around`.
+            :func:`seqmtl.io.tables.read_windows_in_parts`.
         pad : bool
             Whether sequences of different lengths are padded with N at their end.
 
@@ -143,7 +142,7 @@ class ExampleFile:
         if is_dataset(self.path) or os.path.isdir(self.path):
             return read_windows(self.path, split=self.split_or_none, **options)
         options["require_labels"] = require_labels and self.sign is None
-        (windows,) = self._of_table(None, base, pad, **options)
+        (windows,) = self._of_table(None, base, pad=pad, **options)
         return self._signed(windows)
 
     def _check_no_split(self, reason: str) -> None:
@@ -211,7 +210,7 @@ class ExampleFile:
         """
         options: dict[str, Any] = {"window": window, "organism": self.organism}
         options["require_labels"] = self.sign is None
-        return map(self._signed, self._of_table(PART, None, pad, **options))
+        return map(self._signed, self._of_table(PART, None, pad=pad, **options))
 
     def _signed(self, windows: Windows) -> Windows:
         """Give all windows the label of the file, if it has one."""
@@ -230,39 +229,23 @@ class ExampleFile:
         windows.labels[:] = self.sign
         return windows
 
-    def _reader(
-        self, base: int | None, pad: bool
-    ) -> tuple[Callable[..., Windows], dict[str, int | bool | None]]:
-        """Return the reader of a file, for training or for a model, and its arguments."""
-        if base is None:
-            return read_windows, {"site": self.site, "pad": pad}
-        return read_windows_around, {"base": base}
-
     def _of_table(
         self, n: int | None, base: int | None, pad: bool, **options: Any
     ) -> Iterator[Windows]:
         """Yield windows of a table, n at a time, or of FASTA: those of the split, or all.
 
-        With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
+        With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_in_parts`.
 
         Raises
         ------
         InputFormatError
             If the file is invalid, has other splits, or only one that is held out.
         """
-        read, more = self._reader(base, pad)
-
-        def parts(split: str | None) -> Iterator[Windows]:
-            if n is None:
-                yield read(self.path, split=split, **more, **options)
-            else:
-                yield from read_windows_in_parts(
-                    self.path, n, split=split, site=self.site, pad=pad, **options
-                )
-
+        options |= {"site": self.site, "pad": pad} if base is None else {"base": base}
+        read = partial(read_windows_in_parts, self.path, n or sys.maxsize, **options)
         n_parts = 0
         try:
-            for windows in parts(self.split_or_none):
+            for windows in read(split=self.split_or_none):
                 if not windows.split_names:
                     self._check_no_split("has no column split, or split= in its headers")
                 yield windows
@@ -270,7 +253,7 @@ class ExampleFile:
         except InputFormatError as error:
             if error.option != "split" or self.split != "train" or self.path == "-":
                 raise
-            for windows in parts(None):
+            for windows in read(split=None):
                 if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
                     raise
                 if not n_parts:
@@ -400,9 +383,8 @@ class ExampleSource:
                     "pair takes two; name it alone"
                 )
             genome = _genome_of(path, name or organism, genomes) if genomes else None
-            more: Any = {"split": split, "site": site, "seed": seed}
-            more |= {"reference": genome, "is_split_asked": is_split_asked}
-            parts.append(ExampleFile(path, name or organism, sign, **more))
+            task = name or organism
+            parts.append(ExampleFile(path, task, sign, split, site, genome, seed, is_split_asked))
         return cls(tuple(_excluding(parts, list(excluded))))
 
     @property
@@ -543,7 +525,6 @@ class ExampleSource:
             return parts[0]
         if pad:
             longest = max(windows.length for windows in parts)
-            _require_padding(parts, longest)
             parts = [pad_windows(windows, longest) for windows in parts]
         first, path = parts[0], self.parts[0].path
         for windows, part in zip(parts, self.parts, strict=True):
@@ -753,26 +734,6 @@ def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:
         if os.path.realpath(peaks["reference"]) == os.path.realpath(part.reference)
         and peaks["organism"] in ("", part.organism or peaks["organism"])
         and os.path.realpath(peaks["path"]) != here
-    )
-
-
-def _require_padding(parts: list[Windows], longest: int) -> None:
-    """Check that there is room to pad the windows of several files, and to join them.
-
-    Raises
-    ------
-    MemoryLimitError
-        If there is not.
-    """
-    if all(windows.length == longest for windows in parts):
-        return
-    widest = next(windows for windows in parts if windows.length == longest)
-    last = widest.cut(longest - 1, 1).matrix() != OTHER
-    n = sum(map(len, parts))
-    require_memory(
-        2.0 * n * longest,
-        f"{n} sequences of up to {longest} bases ({widest.names[int(last.argmax())]})",
-        "cut the longest sequences, or leave them out",
     )
 
 

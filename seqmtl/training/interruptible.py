@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from seqmtl._progress import SelectionProgress, TrainingProgress
+from seqmtl import _progress
 from seqmtl.core.dcd import Progress
 from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.training.cross_validation import LikelihoodCache
@@ -38,7 +38,8 @@ def stored_progress(
     TrainingInterrupted
         On Ctrl-C, if something is stored; the message says how to resume.
     """
-    show, show_choice, saved_at = TrainingProgress(tol), SelectionProgress(), 0.0
+    show, selection, saved_at = _progress.TrainingProgress(tol), _progress.Progress(), 0.0
+    n_known: int | None = None  # candidates that an earlier run has scored
 
     def on_epoch(start: Any, progress: Progress) -> None:
         nonlocal saved_at
@@ -48,8 +49,15 @@ def stored_progress(
         show(progress)
 
     def on_score(name: str, number: int, n: int) -> None:
+        nonlocal n_known
         store.save_scores()
-        show_choice(name, number, n)
+        before = n_known = number - 1 if n_known is None else n_known
+        selection.update(
+            lambda seconds: (
+                f"cross-validation: {number} of {n}, {name}, about "
+                f"{seconds / (number - before) * (n - number):.0f} s left"
+            )
+        )
 
     try:
         yield on_epoch, LikelihoodCache(store.scores, on_score)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.training.checkpoint import differing
 from seqmtl.training.example_source import ExampleSource
 from seqmtl.training.out_of_core import OutOfCoreTrainer
-from seqmtl.training.parts import Job, PartResult, PartTask, ScoreParts, score_part
+from seqmtl.training.parts import Job, PartResult, PartTask, score_part
 
 logger = logging.getLogger(__name__)
 
@@ -196,29 +197,22 @@ def stored_examples(
             store = cache.store(parts, resume=resume)
             cache.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)
-            if workers is None:
-                yield examples, OutOfCoreTrainer(memory, _score_here)
-            else:
+            if workers is not None:
                 workers.check(cache.path)
-                yield examples, OutOfCoreTrainer(memory, _by_workers(workers))
+            yield examples, OutOfCoreTrainer(memory, partial(_score_parts, workers))
     except BaseException:
         if not cache.is_written:
             cache.remove()
         raise
 
 
-def _score_here(task: PartTask, jobs: Iterable[Job]) -> Iterator[PartResult]:
-    """Score all parts."""
-    return (score_part(task, *job) for job in jobs)
-
-
-def _by_workers(workers: Workers) -> ScoreParts:
-    """Return a function that scores all parts."""
-
-    def score_parts(task: PartTask, jobs: Iterable[Job]) -> Iterator[PartResult]:
-        return workers.map(score_part, jobs, task)
-
-    return score_parts
+def _score_parts(
+    workers: Workers | None, task: PartTask, jobs: Iterable[Job]
+) -> Iterator[PartResult]:
+    """Score all parts, here or by workers."""
+    if workers is None:
+        return (score_part(task, *job) for job in jobs)
+    return workers.map(score_part, jobs, task)
 
 
 def _other_files(folder: str) -> list[str]:

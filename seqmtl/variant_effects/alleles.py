@@ -58,6 +58,41 @@ class Alleles(NamedTuple):
     firsts: NDArray[np.int64]
     alt_lengths: NDArray[np.int64]
 
+    @classmethod
+    def of(
+        cls, genome: Genome, variants: Iterable[tuple[str, int, bytes, bytes]]
+    ) -> tuple[Alleles, list[str]]:
+        """Return the alleles that can be scored, and for each of all why it cannot, or "".
+
+        Parameters
+        ----------
+        genome : Genome
+            Reference genome.
+        variants : iterable of (contig, start, ref, alt)
+            0-based first base of REF, and both alleles. Case is ignored; N and other ambiguity
+            codes of REF match every base.
+        """
+        contigs: dict[str, tuple[int, NDArray[np.uint8]]] = {}
+        positions, alts, faults = [], [], []
+        for contig, start, ref, alt in variants:
+            if contig not in contigs and contig in genome:
+                begin = int(genome.starts[genome.index(contig)])
+                contigs[contig] = begin, genome.contig(contig)
+            begin, letters = contigs.get(contig, (0, None))
+            fault = "unknown_contig" if letters is None else _fault(letters, start, ref, alt)
+            faults.append(fault)
+            if letters is not None and not fault:
+                first = begin + start
+                is_masked = bool(genome.codes[first : first + 1] == OTHER)
+                first, ref, alt = _without_n(first, ref, alt, is_masked)
+                positions.append((begin, begin + letters.size, first, len(ref)))
+                alts.append(alt)
+        columns = np.array(positions, dtype=np.int64).reshape(-1, 4)
+        begins, ends, starts, ref_lengths = np.ascontiguousarray(columns.T)
+        lengths = np.array([len(alt) for alt in alts], dtype=np.int64)
+        codes, firsts = encode(b"".join(alts)), np.cumsum(lengths) - lengths
+        return cls(begins, ends, starts, ref_lengths, codes, firsts, lengths), faults
+
     def zones(self, codes: NDArray[np.uint8], max_shift: int = MAX_SHIFT) -> NDArray[np.int64]:
         """Find the bases that each allele changes, in any representation.
 
@@ -79,98 +114,18 @@ class Alleles(NamedTuple):
         return Alleles(*parts)
 
 
-class AlleleList:
-    """Collects alleles that can be scored.
-
-    Parameters
-    ----------
-    genome : Genome
-        Reference genome.
-    """
-
-    def __init__(self, genome: Genome) -> None:
-        self._genome = genome
-        self._bounds_of: dict[str, tuple[int, int]] = {}
-        self._positions: list[tuple[int, int, int, int]] = []
-        self._alts: list[bytes] = []
-
-    @classmethod
-    def of(
-        cls, genome: Genome, variants: Iterable[tuple[str, int, str, str]]
-    ) -> tuple[AlleleList, list[str]]:
-        """Return the variants that can be scored, and for each of all why it cannot, or "".
-
-        Variants are (contig, 0-based start, ref, alt).
-        """
-        scorable = cls(genome)
-        reasons = []
-        for contig, start, ref, alt in variants:
-            letters = ref.encode()
-            reason = scorable.refuse_record(contig, start, letters)
-            reasons.append(reason or scorable.add(contig, start, letters, alt.encode()))
-        return scorable, reasons
-
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    def refuse_record(self, contig: str, start: int, ref: bytes) -> str:
-        """Return why no allele of a record can be scored, or "" if they can.
-
-        Case is ignored; N and other ambiguity codes match every base.
-
-        Parameters
-        ----------
-        contig : str
-            Contig.
-        start : int
-            0-based first base of REF.
-        ref : bytes
-            Reference allele.
-        """
-        if contig not in self._genome:
-            return "unknown_contig"
-        begin, end = self._bounds(contig)
-        begin += start
-        if start < 0 or begin + len(ref) > end:
-            return "outside_contig"
-        if ref and not ref.isalpha():
-            return "ref_letters"
-        genome_letters, ref_letters = self._genome.codes[begin : begin + len(ref)], encode(ref)
-        if genome_letters.tobytes() == ref_letters.tobytes():
-            return ""
-        differ = (
-            (genome_letters != ref_letters) & (genome_letters != OTHER) & (ref_letters != OTHER)
-        )
-        return "ref_mismatch" if differ.any() else ""
-
-    def add(self, contig: str, start: int, ref: bytes, alt: bytes) -> str:
-        """Add an allele of an accepted record, or return why it cannot be scored."""
-        reason = refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
-        if not reason:
-            begin, end = self._bounds(contig)
-            is_masked = bool(self._genome.codes[begin + start : begin + start + 1] == OTHER)
-            start, ref, alt = _without_n(start, ref, alt, is_masked)
-            self._positions.append((begin, end, begin + start, len(ref)))
-            self._alts.append(alt)
-        return reason
-
-    def _bounds(self, contig: str) -> tuple[int, int]:
-        """Return the bounds of a contig in the genome's buffer."""
-        if contig not in self._bounds_of:
-            number = self._genome.index(contig)
-            begin = int(self._genome.starts[number])
-            self._bounds_of[contig] = (begin, begin + int(self._genome.lengths[number]))
-        return self._bounds_of[contig]
-
-    def alleles(self) -> Alleles:
-        """Return all alleles added."""
-        positions = np.array(self._positions, dtype=np.int64).reshape(-1, 4)
-        lengths = np.array([len(alt) for alt in self._alts], dtype=np.int64)
-        begins, ends, starts, ref_lengths = np.ascontiguousarray(positions.T)
-        firsts = np.cumsum(lengths) - lengths
-        return Alleles(
-            begins, ends, starts, ref_lengths, encode(b"".join(self._alts)), firsts, lengths
-        )
+def _fault(contig: NDArray[np.uint8], start: int, ref: bytes, alt: bytes) -> str:
+    """Return why an allele at a base of a contig cannot be scored, or "" if it can."""
+    if start < 0 or start + len(ref) > contig.size:
+        return "outside_contig"
+    if ref and not ref.isalpha():
+        return "ref_letters"
+    here, letters = contig[start : start + len(ref)], encode(ref)
+    if here.tobytes() != letters.tobytes():
+        differ = (here != letters) & (here != OTHER) & (letters != OTHER)
+        if differ.any():
+            return "ref_mismatch"
+    return refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
 
 
 def _without_n(start: int, ref: bytes, alt: bytes, is_masked: bool) -> tuple[int, bytes, bytes]:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from seqmtl._progress import RecordProgress
+from seqmtl._progress import Progress, short
 from seqmtl._threads import in_order
 from seqmtl.files.bgzip import open_packed, packer
 from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, POS, REF, Record, VcfReader, add_info
 from seqmtl.sequences import Genome
-from seqmtl.variant_effects.alleles import AlleleList, is_allele
+from seqmtl.variant_effects.alleles import Alleles, is_allele
 from seqmtl.variant_effects.annotated_exons import ExonScorer
 from seqmtl.variant_effects.effect_text import ExonText, vcf_header
 from seqmtl.variant_effects.effects import AlleleScorer
@@ -68,10 +68,6 @@ class AnnotationSummary:
         self.examples = other.examples | self.examples
 
 
-#: One ALT entry: its record, its letters, and its row of effects or why it has none.
-_Allele = tuple[int, bytes, int, str]
-
-
 class Annotator:
     """Converts batches of records to annotated lines.
 
@@ -119,26 +115,32 @@ class Annotator:
         self, batch: list[Record], output: Output, table: Output | None
     ) -> tuple[bytes, bytes, AnnotationSummary]:
         """Return what a batch adds to the outputs of :func:`annotate_vcf`: file, table, counts."""
-        alleles, scorable = self._alleles(batch)
+        alts = [
+            (record, row, alt)
+            for record, row in enumerate(batch)
+            for alt in row[ALT].split(b",")
+            if is_allele(alt)
+        ]
+        variants = ((self._contig(row), int(row[POS]) - 1, row[REF], alt) for _, row, alt in alts)
+        alleles, faults = Alleles.of(self.genome, variants)
         effects_of_texts: list[Any] = [
-            of_signal.lists()
-            for of_signal in self.scorer.by_signal(self.genome, scorable.alleles())
+            of_signal.lists() for of_signal in self.scorer.by_signal(self.genome, alleles)
         ]
         signals = range(len(effects_of_texts))
         if self.exons is not None:
-            of_exons = self.exons.score(scorable.alleles())
-            effects_of_texts.append(of_exons.by_allele(len(scorable)))
-        summary = AnnotationSummary(n_records=len(batch), n_alleles=len(alleles))
+            of_exons = self.exons.score(alleles)
+            effects_of_texts.append(of_exons.by_allele(alleles.starts.size))
+        summary = AnnotationSummary(n_records=len(batch), n_alleles=len(faults))
         entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch]
         reasons: list[list[str]] = [[] for _ in batch]
         rows: list[str] = []
-        for record, alt, i, reason in alleles:
-            row = batch[record]
+        for (record, row, alt), fault in zip(alts, faults, strict=True):
             position = int(row[POS])
-            if reason:
-                _note(summary, reason, row, position, alt)
-                reasons[record].append(reason)
+            if fault:
+                _note(summary, fault, row, position, alt)
+                reasons[record].append(fault)
                 continue
+            i = summary.n_scored
             summary.n_scored += 1
             largest = max(max(effects_of_texts[k].changes[i]) for k in signals)
             is_reported = self.threshold is None or largest >= self.threshold
@@ -150,7 +152,7 @@ class Annotator:
                     entries[record][k].append(text.entry(alt, effects, i, position))
                     if table is not None and text in self.texts_of_table:
                         rows.append(text.line(row, alt, effects, i, position))
-        summary.n_without_alleles = len(batch) - len({record for record, *_ in alleles})
+        summary.n_without_alleles = len(batch) - len({record for record, *_ in alts})
         lines = []
         for row, of_signals, why in zip(batch, entries, reasons, strict=True):
             parts = (
@@ -162,23 +164,10 @@ class Annotator:
         packed = packer(table)(lines_of_table) if table is not None else b""
         return packer(output)(b"".join(lines)), packed, summary
 
-    def _alleles(self, batch: list[Record]) -> tuple[list[_Allele], AlleleList]:
-        """Check the alleles of all records, and collect those that can be scored."""
-        rows = []
-        scorable = AlleleList(self.genome)
-        for number, row in enumerate(batch):
-            start = int(row[POS]) - 1
-            alts = [alt for alt in row[ALT].split(b",") if is_allele(alt)]
-            if not alts:
-                continue
-            contig = readable(row[CHROM])
-            contig = self.chrom_map.get(contig, contig)
-            refused = scorable.refuse_record(contig, start, row[REF])
-            for alt in alts:
-                index = len(scorable)
-                reason = refused or scorable.add(contig, start, row[REF], alt)
-                rows.append((number, alt, index, reason))
-        return rows, scorable
+    def _contig(self, row: Record) -> str:
+        """Return the contig of a record in the genome."""
+        contig = readable(row[CHROM])
+        return self.chrom_map.get(contig, contig)
 
 
 def annotate_vcf(
@@ -220,7 +209,7 @@ def annotate_vcf(
     columns = annotator.texts_of_table[0].columns
     work = partial(annotator.annotate, output=output, table=table)
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
-    progress = RecordProgress()
+    progress = Progress()
     with ExitStack() as stack:
         stack.callback(progress.close)
         stream = stack.enter_context(open_packed(output))
@@ -234,8 +223,12 @@ def annotate_vcf(
             if rows is not None:
                 rows.write(lines_of_table)
             summary.add(counts)
-            progress(summary.n_records)
+            progress.update(partial(_speed, summary.n_records), n_records=summary.n_records)
     return summary
+
+
+def _speed(n_records: int, seconds: float) -> str:
+    return f"{n_records:,} records, {short(n_records / seconds)}/s"
 
 
 def _watch_order(

@@ -17,34 +17,16 @@ if TYPE_CHECKING:
 
 #: The kind of the effects on exons, beside those of signals.
 EXON = "exon"
-#: Columns of the table.
-TABLE = (
-    "contig",
-    "pos",
-    "id",
-    "ref",
-    "alt",
-    "organism",
-    "kind",
-    "gain",
-    "gain_pos",
-    "gain_offset",
-    "gain_strand",
-    "gain_ref_probability",
-    "gain_alt_probability",
-    "gain_ref_score",
-    "gain_alt_score",
-    "loss",
-    "loss_pos",
-    "loss_offset",
-    "loss_strand",
-    "loss_ref_probability",
-    "loss_alt_probability",
-    "loss_ref_score",
-    "loss_alt_score",
+_OF_ALLELE = ("contig", "pos", "id", "ref", "alt", "organism")
+_OF_CHANGE = (
+    *("", "_pos", "_offset", "_strand"),
+    *("_ref_probability", "_alt_probability", "_ref_score", "_alt_score"),
 )
+_CHANGES = ("gain", "loss")
+#: Columns of the table.
+TABLE = (*_OF_ALLELE, "kind", *(change + column for change in _CHANGES for column in _OF_CHANGE))
 #: Further columns of the table for paired models.
-INTRONS = ("gain_ref_intron", "gain_alt_intron", "loss_ref_intron", "loss_alt_intron")
+INTRONS = tuple(f"{change}_{allele}_intron" for change in _CHANGES for allele in ("ref", "alt"))
 
 _LETTER = {"donor": "D", "acceptor": "A", "tss": "T", EXON: "E"}
 _STRANDS = "+-."  # -1 (none) is the last
@@ -192,7 +174,7 @@ class ScoreText(EffectText):
         Its organism.
     """
 
-    columns = (*TABLE[:6], "score_ref", "score_alt", "delta")
+    columns = (*_OF_ALLELE, "score_ref", "score_alt", "delta")
 
     def __init__(self, organism: str) -> None:
         super().__init__("score", organism)
@@ -229,7 +211,7 @@ class ExonText(EffectText):
     """
 
     columns = (
-        *TABLE[:6],
+        *_OF_ALLELE,
         "transcripts",
         "first",
         "last",

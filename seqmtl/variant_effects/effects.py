@@ -16,7 +16,7 @@ from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.sequences.sites import find_motifs
 from seqmtl.variant_effects.allele_loops import fill_haplotypes
-from seqmtl.variant_effects.alleles import AlleleList, Alleles
+from seqmtl.variant_effects.alleles import Alleles
 from seqmtl.variant_effects.effect_loops import find_effects
 from seqmtl.variant_effects.effect_text import EffectText
 
@@ -398,8 +398,11 @@ def score_variants(
     ... # doctest: +SKIP
     """
     scorer = model.predictor(organism).allele_scorer(distance)
-    scorable, reasons = AlleleList.of(genome, variants)
-    (scored,) = scorer.by_signal(genome, scorable.alleles())
+    alleles, reasons = Alleles.of(
+        genome,
+        ((contig, start, ref.encode(), alt.encode()) for contig, start, ref, alt in variants),
+    )
+    (scored,) = scorer.by_signal(genome, alleles)
     rows = np.array([i for i, reason in enumerate(reasons) if not reason], dtype=np.int64)
     n = len(reasons)
     effects = Effects.none(n)._replace(reasons=reasons)

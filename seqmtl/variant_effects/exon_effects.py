@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,26 +13,20 @@ from seqmtl.variant_effects.neighbourhoods import SitePosteriors
 Exon = tuple[int, int, int]
 
 
-class Change(NamedTuple):
-    """An exon on the reference, its log probability there and with the allele, and the change.
-
-    The logarithms are NaN where it is not listed; the change is that of the probability.
-    """
-
-    exon: Exon
-    before: float
-    after: float
-    delta: float
-
-    @classmethod
-    def of(cls, exon: Exon, before: float, after: float) -> Change:
-        """Return the change of an exon."""
-        return cls(exon, before, after, probability(after) - probability(before))
+#: An exon on the reference, and its log probability there and with the allele; NaN where it is not
+#: listed.
+Change = tuple[Exon, float, float]
 
 
 def probability(log_p: float) -> float:
     """Return the probability, to six decimals; 0 for NaN."""
     return round(math.exp(log_p), 6) if log_p == log_p else 0.0
+
+
+def delta(change: Change) -> float:
+    """Return the change of the probability of an exon."""
+    _, before, after = change
+    return probability(after) - probability(before)
 
 
 def exons_of(candidates: SitePosteriors, low: int, high: int) -> dict[Exon, float]:
@@ -82,21 +75,19 @@ def _pairs(
     def on_reference(end: int) -> int:
         return end if end < gap else max(end - grown, gap - (grown > 0))
 
-    changes = []
+    changes: list[Change] = []
     remaining = dict(before)
     for (first, last, strand), log_p in after.items():
         is_new = gap <= first < gap + grown or gap <= last < gap + grown
         on_ref = on_reference(first), on_reference(last), strand
-        changes.append(
-            Change.of(on_ref, np.nan if is_new else remaining.pop(on_ref, np.nan), log_p)
-        )
-    changes += [Change.of(exon, log_p, np.nan) for exon, log_p in remaining.items()]
-    return sorted(changes, key=lambda change: change.exon)
+        changes.append((on_ref, np.nan if is_new else remaining.pop(on_ref, np.nan), log_p))
+    changes += [(exon, log_p, np.nan) for exon, log_p in remaining.items()]
+    return sorted(changes, key=lambda change: change[0])
 
 
 def _size(changes: list[Change]) -> tuple[float, float, float]:
     """Return the larger and the smaller of gain and loss, and the gain."""
-    deltas = [change.delta for change in changes]
+    deltas = [*map(delta, changes)]
     gain = max([0.0, *deltas])
     loss = max([0.0, *(-delta for delta in deltas)])
     return max(gain, loss), min(gain, loss), gain

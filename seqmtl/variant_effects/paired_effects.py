@@ -15,7 +15,7 @@ from seqmtl.splicing.model import PairedModel
 from seqmtl.variant_effects.alleles import Alleles
 from seqmtl.variant_effects.effect_text import EXON
 from seqmtl.variant_effects.effects import AlleleScorer, Effects, Haplotypes, Profile, ranges
-from seqmtl.variant_effects.exon_effects import compare_exons, exons_of, probability
+from seqmtl.variant_effects.exon_effects import compare_exons, delta, exons_of, probability
 from seqmtl.variant_effects.neighbourhoods import Neighbourhood, SitePosteriors
 
 _DECIMALS = 6  # of probabilities; farther away, an allele changes them by less
@@ -210,11 +210,11 @@ class PairedEffectScorer(AlleleScorer):
         changes = compare_exons(before, after, zone, *sizes)
         assert effects.introns is not None
         for c, sign in enumerate((1, -1)):
-            best = max(changes, key=lambda change: sign * change.delta, default=None)
-            if best is None or sign * best.delta <= 0:
+            best = max(changes, key=lambda change: sign * delta(change), default=None)
+            if best is None or sign * delta(best) <= 0:
                 continue
-            (first, last, strand), *values, _ = best
-            effects.changes[0, c], effects.strands[0, c] = sign * best.delta, strand
+            (first, last, strand), *values = best
+            effects.changes[0, c], effects.strands[0, c] = sign * delta(best), strand
             effects.positions[0, c] = origin + (last if strand else first)
             effects.probabilities[0, c] = [probability(log_p) for log_p in values]
             effects.scores[0, c] = to_log_odds(np.array(values))

@@ -209,7 +209,8 @@ class TestRelatives:
         root = np.linalg.inv(R).sum(axis=1)  # generalized least squares: the insects count as one
         expected = r2 * own / own.sum() + (1 - r2) * root / root.sum()
         assert_allclose(found.weights, expected, atol=1e-12)
-        assert found[2:] == (pytest.approx(r2), "ape", 2, ("ape",), False)
+        assert found[2:] == (pytest.approx(r2), "ape", 2, ("ape",), "text")
+        assert not found.is_dated
         assert "2 from ape" in found.source
 
     def test_a_clade_is_the_mean_of_its_leaves(self):
@@ -220,7 +221,8 @@ class TestRelatives:
         own = np.linalg.solve(R, shared)
         r2 = shared @ own / np.array([[1, 0.625], [0.625, 1]]).mean()  # of the mean of fly and bee
         assert_allclose(found.weights, r2 * own / own.sum() + (1 - r2) / 2, atol=1e-12)
-        assert found[2:] == (pytest.approx(r2), "fly", 2, ("fly",), False)  # 0 from fly, 4 from bee
+        # 0 from fly, 4 from bee
+        assert found[2:] == (pytest.approx(r2), "fly", 2, ("fly",), "text")
 
     def test_in_the_place_of_a_relative_it_counts_alone_and_nowhere_all_are_alike(self):
         kernel = TaskKernel.individual(["ape", "fly"])
@@ -261,7 +263,7 @@ class TestRelatives:
         (tmp_path / "names.dmp").write_text(names)
         kernel = TaskKernel.individual(["Musca a", "Vermis a", "Herba a"])
         found = weights_of_relatives(kernel, kernel.names, "gnat", like="Musca b", tree=tmp_path)
-        assert found[3:] == ("Musca a", 2, ("Musca a",), False)
+        assert found[3:] == ("Musca a", 2, ("Musca a",), tmp_path.name)
         assert found.weights[0] > found.weights[1] >= found.weights[2] > 0
         expected = weights_of_relatives(
             kernel,

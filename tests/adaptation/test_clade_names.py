@@ -168,9 +168,7 @@ def test_what_no_table_has_is_refused_with_near_names(placed):
 @pytest.mark.parametrize(("n", "text"), [(4, "a, b, c, d held out"), (5, "5 organisms held out")])
 def test_many_nearest_organisms_are_counted_instead_of_named(n, text, caplog):
     names = tuple("abcde"[:n])
-    relatives = RelativeWeights(
-        np.full(n, 1 / n), "x in the tree eukaryotes", 1.0, "a", 20.0, names, True
-    )
+    relatives = RelativeWeights(np.full(n, 1 / n), "x", 1.0, "a", 20.0, names, "eukaryotes")
     left_out = {name: {"auprc": 0.9, "distance": 20.0} for name in names}
     with caplog.at_level("INFO"):
         log_relatives(f"one of {n}", relatives, left_out)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 from seqmtl import _progress
 from seqmtl._messages import messages_from
 from seqmtl.commands._console import setup_logging
+from seqmtl.training.interruptible import stored_progress
+from seqmtl.variant_effects.annotate import _speed
 
 
 def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
-    clock = iter(np.arange(0.0, 100.0, 10.0))
+    clock = iter([0.0, 10.0, 10.0, 20.0, 30.0])
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
     setup_logging(quiet=False, log_json=True)
     progress = _progress.ScanProgress(100)
@@ -28,8 +31,9 @@ def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
         "40 %, 10.0 Mb scanned, 0.5 Mb/s, about 30 s left",
         "60 %, 15.0 Mb scanned, 0.5 Mb/s, about 20 s left",
     ]
+    monkeypatch.setattr(_progress.time, "monotonic", iter(np.arange(0.0, 100.0, 10.0)).__next__)
     with messages_from(logging.WARNING):  # a command of the demo
-        assert _progress.ScanProgress(None)._quiet
+        _progress.ScanProgress(None)(5_000_000)
     setup_logging(quiet=True, log_json=True)
     _progress.ScanProgress(None)(5_000_000)
     assert capsys.readouterr().err == ""
@@ -67,26 +71,26 @@ def test_slow_work_has_a_speed(value, text):
 
 
 def test_a_line_of_the_log_every_five_seconds_and_none_when_quiet(monkeypatch, capsys):
-    clock = iter([0.0, 1.0, 6.0, 7.0, 0.0, 10.0])
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
-    setup_logging(quiet=False, log_json=True)
-    progress = _progress.SelectionProgress()
-    for number in (1, 2, 3):
-        progress(f"C = {number}", number, 8)
-    (line,) = map(json.loads, capsys.readouterr().err.splitlines())
-    assert line["message"] == "cross-validation: 2 of 8, C = 2, about 18 s left"
-    setup_logging(quiet=True, log_json=True)
-    _progress.SelectionProgress()("C = 1", 1, 8)
-    assert capsys.readouterr().err == ""
+    store = SimpleNamespace(scores={}, save_scores=lambda: None)
+    for quiet in (False, True):
+        clock = iter([0.0, 0.0, 1.0, 6.0, 7.0])
+        monkeypatch.setattr(_progress.time, "monotonic", lambda clock=clock: next(clock))
+        setup_logging(quiet=quiet, log_json=True)
+        with stored_progress(store, 0.1) as (_, likelihoods):
+            for number in (1, 2, 3):
+                likelihoods._on_score(f"C = {number}", number, 8)
+        lines = [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()]
+        expected = "cross-validation: 2 of 8, C = 2, about 18 s left"
+        assert lines == [expected] * (not quiet)
 
 
 def test_records_have_a_speed(monkeypatch, capsys):
     clock = iter([0.0, 2.0, 6.0])
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
     setup_logging(quiet=False, log_json=True)
-    progress = _progress.RecordProgress()
-    progress(700)
-    progress(2_100)
+    progress = _progress.Progress()
+    for n in (700, 2_100):
+        progress.update(partial(_speed, n), n_records=n)
     (line,) = map(json.loads, capsys.readouterr().err.splitlines())
     assert line["message"] == "2,100 records, 350.0/s"
     assert line["n_records"] == 2_100

@@ -10,7 +10,7 @@ from seqmtl.exceptions import UsageError
 OPTIONS = [
     (name, each)
     for name in command_names()
-    for each in options_of(command_named(name).request)
+    for each in options_of(command_named(name))
     if not each.is_flag and each.choices is None
 ]
 
@@ -46,7 +46,7 @@ def test_an_empty_text_is_refused_in_python():
 
 def test_json_is_a_file_in_all_commands_that_have_it():
     for name in command_names():
-        for each in options_of(command_named(name).request):
+        for each in options_of(command_named(name)):
             if each.name == "json":
                 assert not each.is_flag, name
                 assert each.metavar == "FILE"

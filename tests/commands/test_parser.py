@@ -9,8 +9,9 @@ from pkgutil import iter_modules
 import pytest
 
 from seqmtl import COMMANDS, commands
+from seqmtl.commands._help import described
 from seqmtl.commands._parser import Parser, did_you_mean
-from seqmtl.commands._request import options_of
+from seqmtl.commands._request import name_of, options_of
 from seqmtl.commands.main import GROUPS, command_named, command_names
 
 
@@ -30,7 +31,7 @@ def test_a_command_is_in_one_group_and_those_for_python_are_listed():
     names = {name for name in modules if not name.startswith("_")} - {"main"}
     assert sorted(command_names()) == sorted(names)
     assert {name for name in names if hasattr(command_module(name), name)} == {*COMMANDS}
-    assert all(command_named(name).name == name for name in names)
+    assert all(name_of(command_named(name)) == name for name in names)
 
 
 def command_module(name):
@@ -43,8 +44,8 @@ def test_the_help_of_a_command_names_its_options_and_has_an_example(name, seqmtl
     lines = seqmtl(f"{name} --help").out.splitlines()
     command = command_named(name)
     assert lines[0].startswith(f"usage: seqmtl {name} ")
-    assert command.summary in lines
-    for option in options_of(command.request):
+    assert described(command)[0] in lines
+    for option in options_of(command):
         names = re.escape(", ".join(option.names))
         assert sum(re.match(rf"  {names}( |$)", line) is not None for line in lines) == 1
         assert option.help

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from seqmtl.commands import _kinds
-from seqmtl.commands._command import Command
 from seqmtl.commands._parser import Parser
 from seqmtl.commands._request import Request, name_of, option, python_function, required
 from seqmtl.exceptions import UsageError
@@ -53,7 +52,7 @@ class CountBases(Bases):
 
 
 def parsed(*words: str) -> CountBases:
-    values, _ = Parser(Command(CountBases, "count", "")).values(words)
+    values, _ = Parser(CountBases).values(words)
     return CountBases(**values, command_line="seqmtl count-bases")
 
 

@@ -26,7 +26,7 @@ def records(path, size) -> list[tuple[str, str, str]]:
         if isinstance(item, bytes):
             found[-1][2] += decode(np.frombuffer(item, dtype=np.uint8))
         else:
-            found.append([item.name, item.description, ""])
+            found.append([*item.fields, ""])
     return [tuple(record) for record in found]
 
 
@@ -210,7 +210,13 @@ BAD_WINDOWS = [
     (">a label=1\nACGT\n>b\nACGT\n", {}, "write label=1 or label=-1", 3, "b"),
     (">a label=yes\nACGT\n", {}, "must be 1, -1 or 0, got 'yes'", 1, None),
     (">a label=0\nAC\n>b label=-1\nAC\n", {}, "0 on line 1 and -1 on line 3", 3, None),
-    (">a label=1 organism=x\nAC\n>b label=1\nAC\n", {}, "organism=NAME", None, "b"),
+    (
+        ">a label=1 organism=x\nAC\n>b label=1\nAC\n",
+        {},
+        "have organism= in their headers or none",
+        3,
+        "b",
+    ),
     ("", {}, "it is empty", None, None),
     (">a label=1 organism=fly +\nAC\n", {}, "got 'fly \\+'; put quotes around", 1, "a"),
     (">a label=1 organism=Homo sapiens 3\nAC\n", {}, "Homo sapiens 3'; put quotes", 1, "a"),
@@ -221,8 +227,14 @@ BAD_WINDOWS = [
     (">a label=1 x=1 x=2 Label=0\nAC\n", {}, "label= must be once in a header", 1, "a"),
     (">a label=1 species=fly\nAC\n", {}, "named 'organism', got 'species'; rename", None, None),
     (">a label=1 set=x\nAC\n", {"split": "x"}, "'split', got 'set'; rename", None, None),
-    (">a label=1 split=x\nAC\n>b label=1\nAC\n", {}, "a split or none", 3, "b"),
-    (">a label=1\nAC\n>b label=1 split=x\nAC\n", {"split": "y"}, "a split or none", 3, "b"),
+    (">a label=1 split=x\nAC\n>b label=1\nAC\n", {}, "have split= in .* or none", 3, "b"),
+    (
+        ">a label=1\nAC\n>b label=1 split=x\nAC\n",
+        {"split": "y"},
+        "have split= in .* or none",
+        3,
+        "b",
+    ),
 ]
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from seqmtl._messages import forget_logged, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.io import fasta, load_genome, load_genomes, read_contigs
-from seqmtl.io.fasta import read_fasta_windows
+from seqmtl.io import fasta, load_genome, load_genomes, read_contigs, read_fasta_windows
 from seqmtl.io.genome import contig_lengths, index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
 

@@ -169,7 +169,7 @@ def test_contigs_of_a_table_may_have_the_names_of_lines_of_bed(write):
     rows = "track\t4\t+\t1\nbrowser\t4\t+\t-1\n# no row\n\ntrack\t5\t+\t1\n"
     windows = read_sites(write("contig\tposition\tstrand\tlabel\n" + rows), genome, window=4)
     assert windows.labels.tolist() == [1, -1, 1]
-    with pytest.raises(InputFormatError, match=r"position must be a whole number .*, got ''"):
+    with pytest.raises(InputFormatError, match=r"start must be a whole number .*, got ''"):
         read_sites(write("contig\tposition\tstrand\tlabel\n\t\t\t\n"), genome, window=4)
 
 
@@ -233,7 +233,7 @@ BAD = [
     ("contig\tposition\tstrand\tlabel\n", "it has only a header", None),
     ("contig\tPosition\tstrand\tlabel\nI\t4\t+\t1\n", "rename 'Position' to 'position'", 1),
     ("contig\tposition\tstrand\tlabel\nI\t21\t+\t1\n", "got 21-22", 2),
-    ("contig\tposition\tstrand\tlabel\nI\tx\t+\t1\n", "position must be a whole number", 2),
+    ("contig\tposition\tstrand\tlabel\nI\tx\t+\t1\n", "start must be a whole number", 2),
     ("contig\tposition\tstrand\tlabel\nI\t2\t+\t3\n", "label must be 1, -1 or 0, got '3'", 2),
     (TABLE.replace("fly", "NA"), "organism must not be missing, got 'NA'", 3),
 ]

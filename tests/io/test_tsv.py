@@ -13,7 +13,6 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.io.tsv import (
     BED,
     Columns,
-    IntervalColumns,
     LabelColumn,
     NameColumn,
     as_number,
@@ -88,7 +87,6 @@ def test_names_are_numbered_across_blocks():
 def test_labels_are_of_one_kind_across_blocks():
     labels = LabelColumn("x")
     assert labels.signs(Columns("x", [2, 3, 4], ["1", "0", "+1"]), 0).tolist() == [1, -1, 1]
-    assert labels.parse("0", 5) == -1
     for text, message in (
         ("-1", "^x:7: labels must be 1 and -1, or 1 and 0, but .* 0 on line 3 and -1 on line 7; u"),
         ("-1.0", "^x:7: labels must be 1 and -1, or 1 and 0, but .* 0 on line 3 and -1 on line"),
@@ -108,7 +106,7 @@ def test_labels_may_have_a_decimal_as_pandas_writes_them(negative):
     assert labels.signs(rows, 0).tolist() == [1, -1, -1]
 
 
-NO_END = IntervalColumns(0, 1, None, "position")
+NO_END = (0, 1, None)
 BAD = [
     ("I\t9\t10\t+\tx", "a row must have 4 tab-separated fields like the first, got 5", BED),
     ("I\t9\t11\t+", r"it must lie inside I \(10 bases\), got 9-11; coordinates are 0-based", BED),
@@ -119,7 +117,7 @@ BAD = [
     ("I\t²\t2\t+", "start must be a whole number .*, got '²'", BED),
     (f"I\t1\t{'9' * 19}\t+", "end must be a whole number .*, got '9{19}'", BED),
     ("I\t10\t\t+", r"it must lie inside I \(10 bases\), got 10-11", NO_END),
-    ("I\tx\t\t+", "position must be a whole number .*, got 'x'", NO_END),
+    ("I\tx\t\t+", "start must be a whole number .*, got 'x'", NO_END),
     ("I\t1\t2\t.", "strand must be \\+ or -, got '.'; give that of the row", BED),
 ]
 

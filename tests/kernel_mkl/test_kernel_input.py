@@ -29,43 +29,80 @@ NORMED = [ParetoMKLClassifier, IndividualMKLClassifier, KernelMKLClassifier]
 TWO = [ParetoMKLClassifier, MultiTaskKernelSVC]  # the others read input as these do
 
 
-@pytest.fixture
-def data():
-    return DATA
-
-
 DATA = oracle.data(0)
 X, Y, NAMES, N = DATA.X, DATA.y, DATA.names, DATA.y.size
+EXAMPLES = {"X": X, "y": Y, "tasks": NAMES}
 NAN, INFINITE = X.copy(), X.copy()
 NAN[3, 1], INFINITE[3, 1] = np.nan, np.inf
 SEVERAL = "y must have two classes where there are tasks, got 3|Only binary classification"
+NO_NAME = r"kernel must be a name \(linear, .*\) or one of seqmtl.kernels, got"
+LOST, NOT_A_NUMBER = NAMES.astype(object), NAMES.astype(object)
+LOST[5], NOT_A_NUMBER[5] = None, np.nan
+
+TEXTS, LABELS = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
+LETTER, LONGER = [*TEXTS[1:], "ACQT"], [*TEXTS[1:], "ACTTT"]
+WINDOWS = Windows.from_strings(TEXTS)
+NO_TEXTS = "got sequences; choose a kernel such as 'spectrum:4'"
+
+
+def texts(kernel, X, y, message):
+    parameters = {"kernel": kernel} if kernel else {}
+    return parameters, {"X": X, "y": y, "tasks": None}, message
 
 
 @pytest.mark.parametrize("kind", TWO)
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("parameters", "changes", "message"),
     [
-        ({"X": NAN}, "Input X contains NaN"),
-        ({"X": INFINITE}, "Input X contains infinity"),
-        ({"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
-        ({"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
-        ({"y": np.where(NAMES == "b", 1.0, Y)}, "but task 'b' has 14 positive and 0 negative"),
-        ({"sample_weight": NAMES != "a"}, "but task 'a' has 0 positive and 0 negative"),
-        ({"y": np.arange(N) % 3}, SEVERAL),
-        ({"y": np.where(Y > 0, "site", "")}, "y must have classes with names, got ''; name this"),
-        ({"y": np.where(Y > 0, np.nan, 0.0)}, "Input y contains NaN"),
-        ({"sample_weight": -np.ones(N)}, "Negative values in data passed to `sample_weight`"),
-        ({"tasks": NAMES[1:]}, r"tasks must have one entry per example \(42\), got 41"),
+        ({}, {"X": NAN}, "Input X contains NaN"),
+        ({}, {"X": INFINITE}, "Input X contains infinity"),
+        ({}, {"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
+        ({}, {"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
+        ({}, {"y": np.where(NAMES == "b", 1.0, Y)}, "but task 'b' has 14 positive and 0 negative"),
+        ({}, {"sample_weight": NAMES != "a"}, "but task 'a' has 0 positive and 0 negative"),
+        ({}, {"y": np.arange(N) % 3}, SEVERAL),
+        (
+            {},
+            {"y": np.where(Y > 0, "site", "")},
+            "y must have classes with names, got ''; name this",
+        ),
+        ({}, {"y": np.where(Y > 0, np.nan, 0.0)}, "Input y contains NaN"),
+        ({}, {"sample_weight": -np.ones(N)}, "Negative values in data passed to `sample_weight`"),
+        ({}, {"tasks": NAMES[1:]}, r"tasks must have one entry per example \(42\), got 41"),
+        ({}, {"tasks": LOST}, "task of every example, got None for example 5"),
+        ({}, {"tasks": NOT_A_NUMBER}, "task of every example, got nan for example 5"),
+        (
+            {"kernel": "quantum"},
+            {},
+            "kernel must be one of linear, poly, rbf, wd, .*, got 'quantum'",
+        ),
+        ({"kernel": "rbf:wide"}, {}, "kernel must be rbf:GAMMA with numbers, got 'rbf:wide'"),
+        ({"kernel": 5}, {}, f"{NO_NAME} 5"),
+        ({"kernel": None}, {}, f"{NO_NAME} None"),
+        texts(None, TEXTS, LABELS, NO_TEXTS),
+        texts(None, np.array(TEXTS), LABELS, NO_TEXTS),
+        texts(None, WINDOWS, LABELS, NO_TEXTS),
+        texts("spectrum:2", TEXTS, LABELS[1:], r"y must have one label per sequence \(8\), got 7"),
+        texts("spectrum:2", TEXTS, None, "y must be given: sequences carry no labels, got None"),
+        texts("spectrum:2", LETTER, LABELS, "sequences must be of nucleotides, got the letter 'Q'"),
+        texts("wd:2", LONGER, LABELS, "sequences must be of equal length"),
+        texts(
+            "spectrum:2", WINDOWS, LABELS[1:], r"must have one label per window \(8\), got \(7,\)"
+        ),
+        texts("rbf", TEXTS, LABELS, "X must hold numbers with a kernel of numbers"),
     ],
 )
-def test_what_cannot_be_fitted(kind, changes, message):
-    with pytest.raises(ValueError, match=message):
-        kind().fit(**({"X": X, "y": Y, "tasks": NAMES} | changes))
+def test_what_cannot_be_fitted(kind, parameters, changes, message):
+    error = TypeError if parameters.get("kernel", "") in (5, None) else ValueError
+    if "kernel" in parameters and kind is ParetoMKLClassifier:
+        parameters = {"kernels": parameters["kernel"]}
+    with pytest.raises(error, match=message):
+        kind(**parameters).fit(**EXAMPLES | changes)
 
 
 @pytest.mark.parametrize("kind", TWO)
 def test_what_cannot_be_predicted(kind):
-    model = kind().fit(X, Y, NAMES)
+    model = kind().fit(**EXAMPLES)
     for new, tasks, error, message in (
         (NAN, NAMES, ValueError, "Input X contains NaN"),
         (INFINITE, NAMES, ValueError, "Input X contains infinity"),
@@ -76,21 +113,6 @@ def test_what_cannot_be_predicted(kind):
     ):
         with pytest.raises(error, match=message):
             model.predict(new, tasks)
-
-
-@pytest.mark.parametrize("kind", TWO)
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
-        ("quantum", r"kernel must be one of linear, poly, rbf, wd, .*, got 'quantum'"),
-        ("rbf:wide", r"kernel must be rbf:GAMMA with numbers, got 'rbf:wide'"),
-        (5, r"kernel must be a name \(linear, .*\) or one of seqmtl.kernels, got 5"),
-        (None, r"kernel must be a name \(linear, .*\) or one of seqmtl.kernels, got None"),
-    ],
-)
-def test_kernels_that_are_none(kind, kernel, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        kind(kernel).fit(X, Y, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -105,27 +127,12 @@ def test_matrices_that_are_no_kernels(matrix, message):
         MultiTaskKernelSVC(Precomputed(matrix)).fit(np.arange(N)[:, None], Y, NAMES)
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
-def test_tasks_are_not_missing(missing, data):
-    names = data.names.astype(object)
-    names[5] = missing
-    with pytest.raises(ValueError, match=r"task of every example, got (None|nan) for example 5"):
-        MultiTaskKernelSVC().fit(data.X, data.y, names)
-
-
-def test_a_warning_names_the_settings_that_there_are(data):
+def test_a_warning_names_the_settings_that_there_are():
     with pytest.warns(UserWarning, match=r"scale the features, or raise tol$"):
-        MultiTaskKernelSVC("linear", C=1e6, tol=1e-300).fit(data.X * 1e6, data.y, data.names)
+        MultiTaskKernelSVC("linear", C=1e6, tol=1e-300).fit(X * 1e6, Y, NAMES)
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_costs_and_tolerances_are_finite_numbers(kind, data):
-    for name in ("C", "tol"):
-        for value in (0, np.nan, np.inf, "1", True):
-            with pytest.raises(ValueError, match=f"{name} must be a finite number above 0, got"):
-                kind(**{name: value}).fit(data.X, data.y, data.names)
-
-
+NUMBERS = [0, np.nan, np.inf, "1", True]
 GAMMA = "gamma must be a finite number above 0"
 OTHERS = TaskKernel(["x", "b"], np.eye(2))
 
@@ -133,6 +140,8 @@ OTHERS = TaskKernel(["x", "b"], np.eye(2))
 @pytest.mark.parametrize(
     ("kinds", "name", "values", "message"),
     [
+        (ALL, "C", NUMBERS, "C must be a finite number above 0, got"),
+        (ALL, "tol", NUMBERS, "tol must be a finite number above 0, got"),
         (LEARNERS[:1], "p", [0, np.nan, "2", None], "p must be a number above 0, got"),
         (LEARNERS[:1], "p", [1e-3, 1e-300], r"p must be at least 0\.0016 for 3 tasks, got"),
         (LEARNERS[3:4], "p", [1.5, 0, "x"], "p must be a number above 0 and at most 1, got"),
@@ -150,48 +159,21 @@ OTHERS = TaskKernel(["x", "b"], np.eye(2))
         (ALL[-2:], "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping"),
     ],
 )
-def test_settings_out_of_range(kinds, name, values, message, data):
+def test_settings_out_of_range(kinds, name, values, message):
     for kind in kinds:
         for value in values:
             with pytest.raises(ValueError, match=message):
-                kind(**{name: value}).fit(data.X, data.y, data.names)
+                kind(**{name: value}).fit(**EXAMPLES)
 
 
-TEXTS, LABELS = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
-LETTER, LONGER = [*TEXTS[1:], "ACQT"], [*TEXTS[1:], "ACTTT"]
-WINDOWS = Windows.from_strings(TEXTS)
-NO_TEXTS = "got sequences; choose a kernel such as 'spectrum:4'"
-
-
-@pytest.mark.parametrize("kind", TWO)
-@pytest.mark.parametrize(
-    ("kernel", "texts", "y", "message"),
-    [
-        (None, TEXTS, LABELS, NO_TEXTS),
-        (None, np.array(TEXTS), LABELS, NO_TEXTS),
-        (None, WINDOWS, LABELS, NO_TEXTS),
-        ("spectrum:2", TEXTS, LABELS[1:], r"y must have one label per sequence \(8\), got 7"),
-        ("spectrum:2", TEXTS, None, "y must be given: sequences carry no labels, got None"),
-        ("spectrum:2", LETTER, LABELS, "sequences must be of nucleotides, got the letter 'Q'"),
-        ("wd:2", LONGER, LABELS, "sequences must be of equal length"),
-        ("spectrum:2", WINDOWS, LABELS[1:], r"y must have one label per window \(8\), got \(7,\)"),
-        ("rbf", TEXTS, LABELS, "X must hold numbers with a kernel of numbers"),
-    ],
-)
-def test_sequences_that_do_not_fit(kind, kernel, texts, y, message):
-    model = kind(kernel) if kernel else kind()
-    with pytest.raises(ValueError, match=message):
-        model.fit(texts, y)
-
-
-def test_matrices_that_do_not_fit_into_memory(data, monkeypatch):
+def test_matrices_that_do_not_fit_into_memory(monkeypatch):
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
     for kind in ALL:
         with pytest.raises(
             MemoryLimitError, match=r"\d x \d kernel matrices of up to \d\d examples"
         ):
-            kind().fit(data.X, data.y, data.names)
+            kind().fit(**EXAMPLES)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8 * (3 * 596 + 2 * 256))
-    ParetoMKLClassifier().fit(data.X, data.y, data.names)  # three tasks of 12, 14 and 16
+    ParetoMKLClassifier().fit(**EXAMPLES)  # three tasks of 12, 14 and 16
     with pytest.raises(MemoryLimitError, match="train on fewer examples"):
-        ParetoMKLClassifier(["rbf"] * 4).fit(data.X, data.y, data.names)
+        ParetoMKLClassifier(["rbf"] * 4).fit(**EXAMPLES)

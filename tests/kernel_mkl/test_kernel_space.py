@@ -225,18 +225,15 @@ def test_a_state_stays_where_no_function_is():
 
 
 def test_norms_and_trade_offs_by_hand():
-    v = np.array([3.0, 4.0])
+    v, w = np.array([3.0, 4.0]), np.array([1.0, 4.0])
     assert [norm_of(v, p) for p in (2, 1, np.inf)] == [5, 7, 4]
-    assert_allclose(norm_of(np.array([1.0, 4.0]), 0.5), 9)
+    assert_allclose(norm_of(w, 0.5), 9)
     assert norm_of(np.zeros(2), 3) == 0
-    assert (conjugate(1), conjugate(np.inf), conjugate(3)) == (np.inf, 1, 1.5)
-    assert dual_norm(v, 1) == 4
-    assert dual_norm(v, np.inf) == 7
-    assert_allclose(trade_off(v, 1), [1, 1])
-    assert_allclose(trade_off(v, 2), [0.6, 0.8])
-    assert_allclose(trade_off(np.array([1.0, 4.0]), 0.5), [3, 1.5])
-    assert_array_equal(trade_off(v, np.inf), [0, 1])
-    assert_allclose(minimise_on_ball(np.array([1.0, 4.0]), 1.0), [1 / 3, 2 / 3])
+    assert [conjugate(p) for p in (1, np.inf, 3)] == [np.inf, 1, 1.5]
+    assert [dual_norm(v, p) for p in (1, np.inf)] == [4, 7]
+    trade_offs = [trade_off(v, 1), trade_off(v, 2), trade_off(v, np.inf), trade_off(w, 0.5)]
+    assert_allclose(trade_offs, [[1, 1], [0.6, 0.8], [0, 1], [3, 1.5]])
+    assert_allclose(minimise_on_ball(w, 1.0), [1 / 3, 2 / 3])
     assert_array_equal(minimise_on_ball(v, np.inf), [1, 1])
     assert minimise_on_ball(np.zeros(2), 2.0) is None
 

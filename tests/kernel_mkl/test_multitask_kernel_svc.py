@@ -1,6 +1,7 @@
 """The support vector machine with a product kernel: Sheldon's cases, kernels, cross-validation."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,8 +32,7 @@ def new():
     return rng.standard_normal((20, 2)), rng.choice(list("abc"), 20)
 
 
-def rbf(X, Z):
-    return np.exp(-GAMMA * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+rbf = partial(oracle.rbf, gamma=GAMMA)
 
 
 def fit(data, K, **options):

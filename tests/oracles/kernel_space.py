@@ -14,11 +14,15 @@ import numpy as np
 GAMMAS = (0.3, 1.5)
 
 
+def rbf(X, Z, gamma):
+    """Return a Gaussian kernel from its formula."""
+    return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+
+
 def kernels(X, Z=None):
     """Return a linear and two Gaussian kernels from their formulas, shape (3, n, m)."""
     Z = X if Z is None else Z
-    far = ((X[:, None] - Z[None]) ** 2).sum(axis=2)
-    return np.array([X @ Z.T, *(np.exp(-gamma * far) for gamma in GAMMAS)])
+    return np.array([X @ Z.T, *(rbf(X, Z, gamma) for gamma in GAMMAS)])
 
 
 def factor(H):

@@ -55,16 +55,11 @@ def normaliser(views, length: int, anchor: int) -> float:
 def gram(strings: list[str], views, anchor: int) -> np.ndarray:
     """Kernel matrix."""
     found = [counts(string, views, anchor) for string in strings]
-    norm = normaliser(views, len(strings[0]), anchor)
-    return (
-        np.array(
-            [
-                [
-                    sum(omega(views[key[0]], key[1]) * n * z[key] for key, n in x.items())
-                    for z in found
-                ]
-                for x in found
-            ]
-        )
-        / norm
-    )
+    K = [
+        [
+            sum(omega(views[v], k) * n * z[v, k, *place] for (v, k, *place), n in x.items())
+            for z in found
+        ]
+        for x in found
+    ]
+    return np.array(K) / normaliser(views, len(strings[0]), anchor)

@@ -20,9 +20,15 @@ WORDS = {
 
 
 def ends(starts, is_reverse, log_odds):
-    """Return candidates of one signal."""
-    columns = {"log_odds": np.asarray(log_odds)}
+    """Return candidates of one signal, with the letters of its model."""
+    columns = {"log_odds": np.asarray(log_odds), "letters": np.zeros(len(starts), dtype=int)}
     return Sites(np.asarray(starts), np.asarray(is_reverse, bool), columns)
+
+
+def places_of(sites):
+    """Return the starts and strands of sites, in their order."""
+    strands = np.where(sites.is_reverse, "-", "+").tolist()
+    return [*zip(sites.starts.tolist(), strands, strict=True)]
 
 
 def start_log_odds(letters, at):
@@ -118,10 +124,6 @@ def _whole_contig(model, organism, codes, least):
         found[signal] = ends(*columns).adding(letters=numbers)
     alike = [edge.signal for edge in layer.edges if edge.signal not in found]
     found |= {signal: codons(codes, signal) for signal in alike}
-    found = {
-        signal: sites.adding(letters=sites.columns.get("letters", np.zeros(len(sites), int)))
-        for signal, sites in found.items()
-    }
     joined = join_ends(found, codes, layer.coding)
     posteriors = run_chain(joined, layer, least, least)
     columns = joined["signals"], joined.starts, joined.is_reverse, np.exp(posteriors.sites)

@@ -6,8 +6,6 @@ before, in frames 0 to 2 of both strands), intron and exon (functions of the len
 can be none), enter, leave (per base) and shifts (outside, inside).
 """
 
-import math
-
 KINDS = ["intron", "exon", "code", "stop coding"]  # what begins
 CODING = [(strand, frame) for strand in (0, 1) for frame in range(3)]
 STATES = [0, *CODING]
@@ -105,40 +103,24 @@ def all_parses(case):
         yield from go_on(0, state, 1.0, [])
 
 
-def log_total(case):
-    """Log of the sum over all parses, by a recursion over sites from the left, in logarithms."""
+def total_weight(case):
+    """Sum of the weights of all parses, by a recursion over sites from the left."""
     n = len(case["places"])
-    arriving = [dict.fromkeys(STATES, -math.inf) for _ in range(n + 1)]
-    arriving[0] = dict.fromkeys(STATES, 0.0)
-
-    closed = [{} for _ in range(n)]  # parses whose last intron ends at a site
-
-    def add(k, state, value):
-        old = arriving[k][state]
-        high, low = max(old, value), min(old, value)
-        arriving[k][state] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
-
+    arriving, closed = ([dict.fromkeys(STATES, 0.0) for _ in range(n + 1)] for _ in range(2))
+    arriving[0] = dict.fromkeys(STATES, 1.0)
     for k in range(n):
-        here = dict.fromkeys(STATES, -math.inf)
+        here = dict.fromkeys(STATES, 0.0)
         for state, value in arriving[k].items():
             for other, factor, _ in _moves(case, k, state):
-                own = value + math.log(factor)
-                high, low = max(here[other], own), min(here[other], own)
-                here[other] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
+                here[other] += value * factor
         for state, value in here.items():
-            if value == -math.inf:
-                continue
-            add(k + 1, state, value)
-            total = math.exp(value)
-            for j in range(k):
-                total += math.exp(closed[j].get(state, -math.inf)) * _exon(case, j, k, state)
-            value = math.log(total)
+            arriving[k + 1][state] += value
+            # `closed`: parses whose last intron ends at a site
+            value += sum(closed[j][state] * _exon(case, j, k, state) for j in range(k))
             for j in range(k + 1, n):
                 after = _after(case, k, j, state)
-                if after is not None and (weight := _weight(case, k, j, state)) > 0:
-                    add(j + 1, after, value + math.log(weight))
-                    old = math.exp(closed[j].get(after, -math.inf))
-                    closed[j][after] = math.log(old + math.exp(value) * weight)
-    values = list(arriving[n].values())
-    high = max(values)
-    return high + math.log(sum(math.exp(value - high) for value in values))
+                if after is not None:
+                    weight = value * _weight(case, k, j, state)
+                    arriving[j + 1][after] += weight
+                    closed[j][after] += weight
+    return sum(arriving[n].values())

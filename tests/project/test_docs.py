@@ -15,6 +15,7 @@ import tutorial_pages
 from seqmtl.commands._parser import Parser
 from seqmtl.commands.main import command_named
 from seqmtl.exceptions import UsageError
+from tests.invocation import write_vcf
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -73,10 +74,8 @@ def test_the_first_commands_of_the_readme_run(tmp_path, monkeypatch, seqmtl):
     (tmp_path / "genome.fa.gz").write_bytes(gzip.compress(f">c\n{letters}\n".encode()))
     exons = [f"c\tx\texon\t{ends}\t.\t+\t.\tParent=t" for ends in ("900\t1000", "1200\t1300")]
     (tmp_path / "genes.gff3").write_text("\n".join(exons) + "\n")
-    columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
-    variant = f"c\t1000\t.\t{letters[999]}\t{'C' if letters[999] != 'C' else 'A'}\t.\t.\t."
-    vcf = f"##fileformat=VCFv4.2\n{columns}\n{variant}\n"
-    (tmp_path / "variants.vcf").write_text(vcf)
+    alternative = "C" if letters[999] != "C" else "A"
+    write_vcf(tmp_path / "variants.vcf", [("c", 999, letters[999], alternative)])
     monkeypatch.chdir(tmp_path)
     for words in commands:
         seqmtl([*words, "-q"])

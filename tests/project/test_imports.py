@@ -2,13 +2,12 @@
 
 import ast
 import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import seqmtl
+from tests.invocation import python
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "seqmtl").rglob("*.py"))
@@ -16,14 +15,7 @@ MODULES = sorted((ROOT / "seqmtl").rglob("*.py"))
 
 def _run(code, *arguments):
     """Run code in a fresh interpreter and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        cwd=ROOT,
-    )
+    done = python(ROOT, "-c", code, *map(str, arguments))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -54,22 +46,21 @@ def test_slow_libraries_are_imported_where_they_are_used():
             assert _imported(node) & slow <= allowed, path
 
 
-def test_importing_the_package_imports_nothing_heavy():
-    loaded = _run("import sys, seqmtl; print(*{name.split('.')[0] for name in sys.modules})")
-    assert not {"numpy", "numba", "scipy", "sklearn", "matplotlib"} & set(loaded.split())
+HELP = """
+import sys, runpy, seqmtl
+print(*{name.split('.')[0] for name in sys.modules})
+sys.argv = ['seqmtl', '--help']
+try: runpy.run_module('seqmtl', run_name='__main__')
+except SystemExit as stop: assert not stop.code
+print('LOADED', *{name.split('.')[0] for name in sys.modules})
+"""
 
 
-def test_help_imports_nothing_heavy():
-    code = (
-        "import sys, runpy\n"
-        "sys.argv = ['seqmtl', '--help']\n"
-        "try: runpy.run_module('seqmtl', run_name='__main__')\n"
-        "except SystemExit as stop: assert not stop.code\n"
-        "print('LOADED', *sorted({name.split('.')[0] for name in sys.modules}))\n"
-    )
-    text, loaded = _run(code).split("LOADED")
+def test_importing_the_package_and_help_import_nothing_heavy():
+    text, loaded = _run(HELP).split("LOADED")
     assert "examples:" in text
-    assert not {"numpy", "numba", "scipy", "sklearn", "matplotlib", "Bio"} & set(loaded.split())
+    heavy = {"numpy", "numba", "scipy", "sklearn", "matplotlib", "Bio"}
+    assert not heavy & {*text.partition("\n")[0].split(), *loaded.split()}
 
 
 def test_training_imports_what_it_needs(tmp_path):

@@ -3,16 +3,16 @@
 import multiprocessing
 import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import seqmtl
+from tests.invocation import python
 from tests.linear_model.cases import motif_windows
 
 TINY = 1e-200  # products of such numbers are below the smallest
+LOOP = "from seqmtl._jit import njit\n@njit\ndef add(a, b):\n    return a + b\n"
 
 
 @pytest.mark.parametrize("kind", ["SVC", "ClassifierCV", "MKLClassifier", "SVR", "OneClassSVM"])
@@ -40,11 +40,9 @@ def test_commands_do_not_depend_on_it_either(tmp_path):
 
 
 def test_pictures_do_not_depend_on_the_backend_of_a_notebook(tmp_path):
-    command = [sys.executable, "-m", "seqmtl", "similarity", "--tree", "six_eukaryotes"]
-    picture = tmp_path / "t.png"
-    environment = {**os.environ, "MPLBACKEND": "module://not_installed_here"}
-    done = subprocess.run([*command, "--plot", str(picture)], env=environment, capture_output=True)
-    assert (done.returncode, picture.exists()) == (0, True), done.stderr
+    words = "-m seqmtl similarity --tree six_eukaryotes --plot t.png".split()
+    done = python(tmp_path, *words, MPLBACKEND="module://not_installed_here")
+    assert (done.returncode, (tmp_path / "t.png").exists()) == (0, True), done.stderr
 
 
 def _train(windows, queue):
@@ -69,22 +67,13 @@ def test_a_forked_process_has_threads_of_its_own():
 
 def test_compiled_loops_work_on_a_full_disk(tmp_path):
     """A home folder whose quota is used up: compiled loops are not cached, and the work is done."""
-    (tmp_path / "loop.py").write_text(
-        "from seqmtl._jit import njit\n@njit\ndef add(a, b):\n    return a + b\n"
-    )
+    (tmp_path / "loop.py").write_text(LOOP)
     code = (
         "import resource, loop\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
         "print(loop.add(1, 2), loop.add(1.5, 2.5))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = python(tmp_path, "-c", code, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert (done.stdout, done.returncode) == ("3 4.0\n", 0), done.stderr
 
 
@@ -120,17 +109,8 @@ for path, data in whole.items():
 
 def test_loops_are_compiled_again_if_their_cache_is_damaged(tmp_path):
     """Files cut by a killed job, a full disk or NFS, those of zeros, and one that is no file."""
-    (tmp_path / "loop.py").write_text(
-        "from seqmtl._jit import njit\n@njit\ndef add(a, b):\n    return a + b\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", _DAMAGED_CACHES],
-        cwd=tmp_path,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    (tmp_path / "loop.py").write_text(LOOP)
+    done = python(tmp_path, "-c", _DAMAGED_CACHES, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
 
 
@@ -152,13 +132,6 @@ def test_loops_are_compiled_again_if_their_cache_is_damaged(tmp_path):
 def test_variables_that_are_to_blame_are_named(tmp_path, variables, arguments, message):
     rows = "".join(f"{label}\tACGT{letter * 8}\n" for label, letter in ((1, "A"), (-1, "C")) * 4)
     (tmp_path / "w.tsv").write_text(f"label\tsequence\n{rows}")
-    done = subprocess.run(
-        [sys.executable, "-m", "seqmtl", *arguments],
-        cwd=tmp_path,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(tmp_path, "-m", "seqmtl", *arguments, **variables)
     assert re.search(message, done.stderr)
     assert done.returncode in (1, 2)

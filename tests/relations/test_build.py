@@ -18,6 +18,7 @@ from seqmtl.relations.distances import linkage_tree
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
 NAMES = ("ape", "man", "fly", "bee", "ant")
+T = {"tree": "t"}
 ROWS = {"ape": "AAAAAAAAAA", "man": "AAAAAAAAAC", "fly": "CCCCCCAAAA", "bee": "CCCCCCAATT"}
 
 
@@ -111,13 +112,10 @@ class TestTrees:
                 build(kind, ["ape"], tree=TREE)
 
     def test_taxonomy(self, write, tmp_path):
-        write(
-            "1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n"
-            "5\t|\t1\t|\tx\t|\n",
-            "nodes.dmp",
-        )
-        names = enumerate(["root", "two", "c", "d", "e"], 1)
+        nodes = ((1, 1), (2, 1), (3, 2), (4, 2), (5, 1))
+        write("".join(f"{i}\t|\t{parent}\t|\tx\t|\n" for i, parent in nodes), "nodes.dmp")
         form = "{}\t|\tname {}\t|\t\t|\tscientific name\t|\n"
+        names = enumerate(["root", "two", "c", "d", "e"], 1)
         write("".join(form.format(*pair) for pair in names), "names.dmp")
         wanted = ["name e", "name c", "name d"]
         kernel = build("hierarchical", wanted, taxonomy=tmp_path)
@@ -133,18 +131,15 @@ class TestTrees:
             build("multigraph", tree=TREE)
 
 
-class TestDistances:
-    def test_alignment_equals_its_table(self, alignment, distances):
-        for kind in ("smooth", "hierarchical", "tree", "multigraph", "graph", "clustering"):
-            a, b = build(kind, alignment=alignment), build(kind, distances=distances)
-            assert (a.names, a.labels) == (b.names, b.labels)
-            assert_allclose(a.matrices, b.matrices)
-        smooth = build("smooth", alignment=alignment)
-        assert (build(None, alignment=alignment), smooth.n_kernels) == (smooth, 3)
-
-    def test_unknown_organism(self, alignment):
-        with pytest.raises(UnknownTaskError, match="'wolf' is not in the distances from rrna"):
-            build("smooth", ["wolf"], alignment=alignment)
+def test_an_alignment_equals_its_table(alignment, distances):
+    for kind in ("smooth", "hierarchical", "tree", "multigraph", "graph", "clustering"):
+        a, b = build(kind, alignment=alignment), build(kind, distances=distances)
+        assert (a.names, a.labels) == (b.names, b.labels)
+        assert_allclose(a.matrices, b.matrices)
+    smooth = build("smooth", alignment=alignment)
+    assert (build(None, alignment=alignment), smooth.n_kernels) == (smooth, 3)
+    with pytest.raises(UnknownTaskError, match="'wolf' is not in the distances from rrna"):
+        build("smooth", ["wolf"], alignment=alignment)
 
 
 class TestGraphs:
@@ -226,14 +221,8 @@ class TestOthers:
 
 class TestChoice:
     def test_default_follows_the_source(self):
-        for source, kind in (
-            ("tree", "tree"),
-            ("taxonomy", "tree"),
-            ("alignment", "smooth"),
-            ("distances", "smooth"),
-            ("groups", "clustering"),
-            ("table", "table"),
-        ):
+        kinds = {"tree": "tree", "taxonomy": "tree", "alignment": "smooth", "distances": "smooth"}
+        for source, kind in (kinds | {"groups": "clustering", "table": "table"}).items():
             assert KernelRequest(None, **{source: "file"}).kind == kind
         assert KernelRequest(None, graph=["a"]).kind == "graph"
         assert KernelRequest(None, graph=["a", "b"]).kind == "multigraph"
@@ -252,6 +241,11 @@ class TestChoice:
             ("tree", {"table": "t"}, "one source of tree.* got table; give tree"),
             ("graph", {"graph": ["a", "b"]}, "graph must have one graph, got 2; multigraph takes"),
             ("tree", {"tree": "t", "scales": (1.0,)}, "be given with smooth only, got tree"),
+            ("graphical:0", T, "kind must be a finite number above 0, got 0.0 in 'graphical:0'"),
+            ("graph:-1", T, "kind must be a finite number of at least 0, got -1.0 in 'graph:-1'"),
+            ("tree:2", T, "kind must be a number from 0 to 1, got 2.0 in 'tree:2'"),
+            ("graph:1,x", T, "kind must have numbers after graph:, got 'graph:1,x'"),
+            ("smooth:1", T, "kind must be smooth without a number, got 'smooth:1'"),
         ],
     )
     def test_wrong_combinations(self, kind, sources, message):
@@ -281,17 +275,3 @@ class TestChoice:
         labels = [f"{name}, a={a}" for a in (0, 2) for name in ("a.tsv", "b.tsv")]
         assert several.labels == tuple(labels)
         assert_allclose(several.matrices[2], TaskKernel.graph(A, names, 2.0).matrix)
-
-    @pytest.mark.parametrize(
-        ("kind", "message"),
-        [
-            ("graphical:0", "kind must be a finite number above 0, got 0.0 in 'graphical:0'"),
-            ("graph:-1", "kind must be a finite number of at least 0, got -1.0 in 'graph:-1'"),
-            ("tree:2", "kind must be a number from 0 to 1, got 2.0 in 'tree:2'"),
-            ("graph:1,x", "kind must have numbers after graph:, got 'graph:1,x'"),
-            ("smooth:1", "kind must be smooth without a number, got 'smooth:1'"),
-        ],
-    )
-    def test_wrong_numbers(self, kind, message):
-        with pytest.raises(ValueError, match=message):
-            KernelRequest(kind, tree="t")

@@ -21,6 +21,7 @@ NODES = [
     (31, 30, {"scientific name": "Crassus elegans"}),
     (32, 30, {"scientific name": "Caldus vermis", "synonym": "Musca nova"}),
 ]
+NO_NAME = r"taxid \| name \| unique name \| class"
 
 
 @pytest.fixture
@@ -30,19 +31,14 @@ def dump(tmp_path):
     def write(nodes=NODES, merged=((99, 23), (98, 97)), newline="\n", mark=""):
         folder = tmp_path / "taxdump"
         folder.mkdir(exist_ok=True)
-        tail = "\t|" + newline
         files = {
-            "nodes.dmp": [f"{i}\t|\t{parent}\t|\tno rank\t|\t\t|\t0" for i, parent, _ in nodes],
-            "names.dmp": [
-                f"{i}\t|\t{name}\t|\t\t|\t{kind}"
-                for i, _, names in nodes
-                for kind, name in names.items()
-            ],
-            "merged.dmp": [f"{old}\t|\t{new}" for old, new in merged],
+            "nodes": [(i, parent, "no rank", "", 0) for i, parent, _ in nodes],
+            "names": [(i, name, "", kind) for i, _, own in nodes for kind, name in own.items()],
+            "merged": merged,
         }
-        for name, lines in files.items():
-            text = mark + "".join(line + tail for line in lines)
-            (folder / name).write_bytes(text.encode())
+        for name, rows in files.items():
+            lines = ("\t|\t".join(map(str, row)) + "\t|" + newline for row in rows)
+            (folder / f"{name}.dmp").write_bytes((mark + "".join(lines)).encode())
         return folder
 
     return write
@@ -159,11 +155,18 @@ def test_nodes_that_are_no_tree(dump, nodes, message):
     assert info.value.path == str(folder / "nodes.dmp")
 
 
-def test_a_name_without_a_node(dump):
+@pytest.mark.parametrize(
+    ("taxid", "message"),
+    [
+        ("77777", "must be a node, got 77777; download a fresh dump"),
+        *((taxid, NO_NAME) for taxid in ("9" * 30, "9" * 5000, "x", "-3", "")),
+    ],
+)
+def test_a_name_without_a_node(dump, taxid, message):
     folder = dump()
     with open(folder / "names.dmp", "a") as stream:
-        stream.write("77777\t|\tlost one\t|\t\t|\tscientific name\t|\n")
-    with pytest.raises(InputFormatError, match="must be a node, got 77777; download a fresh dump"):
+        stream.write(f"{taxid}\t|\tlost one\t|\t\t|\tscientific name\t|\n")
+    with pytest.raises(InputFormatError, match=message):
         read_ncbi_taxonomy(folder, ["lost one"])
 
 
@@ -190,12 +193,3 @@ def test_malformed_files(dump, name, content, line, message):
 def test_a_folder_without_a_dump(tmp_path):
     with pytest.raises(InputFormatError, match="cannot be read as a file of the NCBI taxonomy"):
         read_ncbi_taxonomy(tmp_path, [1])
-
-
-@pytest.mark.parametrize("taxid", ["9" * 30, "9" * 5000, "x", "-3", ""])
-def test_taxids_that_are_none(dump, taxid):
-    folder = dump()
-    with open(folder / "names.dmp", "a") as stream:
-        stream.write(f"{taxid}\t|\tlost one\t|\t\t|\tscientific name\t|\n")
-    with pytest.raises(InputFormatError, match=r"taxid \| name \| unique name \| class"):
-        read_ncbi_taxonomy(folder, ["lost one"])

@@ -49,11 +49,3 @@ def test_many_members_are_wrapped_and_names_stay_whole():
 def test_no_kernels_and_no_weights():
     assert draw_tree_text([], [], []) == ""
     assert draw_tree_text(["a"], ["x"], [0.0]) == "a  0.000\n  x\n"
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="must have the same length, got 2, 1 and 1"):
-        draw_tree_text(["a", "b"], ["x"], [1.0])
-    for bad in (-0.5, float("nan")):
-        with pytest.raises(ValueError, match="weights must not be negative, got"):
-            draw_tree_text(["a"], ["x"], [bad])

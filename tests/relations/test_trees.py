@@ -46,16 +46,13 @@ def random_trees(draw, min_nodes=1):
     return Tree(parents, lengths, [f"n{i}" for i in range(n)])
 
 
-class TestMeasures:
-    def test_by_hand(self):
-        tree = read_tree(TREE)
-        assert tree.leaf_names == ("ape", "man", "fly", "bee", "ant", "yeast")
-        shared = np.zeros((6, 6))
-        shared[:2, :2], shared[2:5, 2:5] = 3, 1
-        np.fill_diagonal(shared, [4, 5, 5, 6, 7, 0.5])
-        assert_array_equal(tree.shared(), shared)
-        assert tree.distances()[0].tolist() == [0, 3, 9, 10, 11, 4.5]
+def assert_same(tree, other):
+    assert tree.labels == other.labels
+    assert_array_equal(tree.parents, other.parents)
+    assert_array_equal(tree.lengths, other.lengths)
 
+
+class TestMeasures:
     @settings(max_examples=50)
     @given(random_trees())
     def test_as_walked(self, tree):
@@ -115,16 +112,6 @@ class TestPrune:
             read_tree(TREE).prune([])
 
 
-#: Nodes with two names in a row.
-TWO_NAMES = [
-    "((a:1,b:1)100'X':0.5,c:1);",
-    "((a:1,b:1)X'100':0.5,c:1);",
-    "('a'b:1,c:1);",
-    "(('a':1,b:1)'X''0'1'2':1,c:1);",
-    "('a'0:1,'b'1:1,c'0':1);",
-]
-
-
 class TestNewick:
     @settings(max_examples=50)
     @given(st.data())
@@ -135,10 +122,7 @@ class TestNewick:
         lengths = np.array(tree.lengths)
         lengths[0] = math.nan
         ordered = Tree(tree.parents.tolist(), lengths, labels)
-        again = read_tree(ordered.to_newick() + "\n")
-        assert again.labels == ordered.labels
-        assert_array_equal(again.parents, ordered.parents)
-        assert_array_equal(again.lengths, ordered.lengths)
+        assert_same(read_tree(ordered.to_newick() + "\n"), ordered)
 
     @pytest.mark.parametrize(
         ("text", "labels"),
@@ -177,7 +161,7 @@ class TestNewick:
     def test_repeated_labels_of_inner_nodes_give_no_shape(self):
         tree = read_tree("(((a,b)x,c)x,(d,(e,f)a)x)x;")
         assert tree.parents.tolist() == [-1, 0, 1, 2, 2, 1, 0, 6, 6, 8, 8]
-        names = [tree.node_name(i) for i in range(len(tree))]
+        names = list(tree.node_names)
         assert names[:3] == ["x", "x (a..c)", "x (a..b)"]
         assert names[6:9] == ["x (d..f)", "d", "a (e..f)"]
         assert [names[i] for i in tree.leaves] == list("abcdef")
@@ -187,10 +171,7 @@ class TestNewick:
         from Bio import Phylo
 
         text = "((ape:1,man:2)primates:3,(fly,bee:6)insects);"
-        tree, same = read_tree(Phylo.read(io.StringIO(text), "newick")), read_tree(text)
-        assert tree.labels == same.labels
-        assert_array_equal(tree.parents, same.parents)
-        assert_array_equal(tree.lengths, same.lengths)
+        assert_same(read_tree(Phylo.read(io.StringIO(text), "newick")), read_tree(text))
         with pytest.raises(InputFormatError, match=r"Bio\.Phylo tree: .* leaf 'a' twice"):
             read_tree(Phylo.read(io.StringIO("(a,a);"), "newick"))
         with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
@@ -203,22 +184,17 @@ class TestNewick:
             tree = read_tree("(" + text + end)
         except InputFormatError:
             return
-        again = read_tree(tree.to_newick())
-        assert again.labels == tree.labels
-        assert_array_equal(again.parents, tree.parents)
+        assert_same(read_tree(tree.to_newick()), tree)
 
     def test_a_name_of_a_million_letters_takes_no_hours(self):
         assert read_tree(f"(({'a' * 10**6}:1,b:1):1,c:2);").leaf_names == ("a" * 10**6, "b", "c")
 
-    def test_lengths(self):
-        tree = read_tree("(a:1.5e-2,b:.5,c:2,d:0):7;")
-        assert_array_equal(tree.lengths, [math.nan, 0.015, 0.5, 2, 0])
-
     def test_lengths_are_numbers_as_programs_write_them(self):
-        tree = read_tree("((sp.1:5.,sp.:1.5E0)n. : 2. ,c:5.e+1,d:4E-4);")
+        tree = read_tree("((sp.1:5.,sp.:1.5E0)n. : 2. ,c:5.e+1,d:4E-4,e:.5,f:0):7;")
         lengths = dict(zip(tree.labels, tree.lengths.tolist(), strict=True))
-        names = {"sp.1": 5, "sp.": 1.5, "n.": 2, "c": 50, "d": 4e-4}
+        names = {"sp.1": 5, "sp.": 1.5, "n.": 2, "c": 50, "d": 4e-4, "e": 0.5, "f": 0}
         assert {name: lengths[name] for name in names} == names
+        assert math.isnan(lengths[""])  # above the root
 
     def test_absent_lengths_are_told_where_others_are_there(self, caplog):
         with caplog.at_level(logging.WARNING):
@@ -240,7 +216,7 @@ class TestNewick:
             ("(a,'a');", "leaf 'a' twice"),
             ("(a,);", "leaf without a name"),
             ("((a,x#H1),(b,(c)x#H1));", "'x#H1' both as a leaf and as an inner node"),
-            ("('apapane:1,('akepa:1,b));", r"and the quotes of 'apapane:1,\('"),
+            ("('apapane:1,('akepa:1,b));", "the file is whole, and its quotes"),
             ("('apapane:1,b);", "names that begin or end with an apostrophe between single"),
             ("(Burton's mouthbreeder,b);", '"Burton\'s mouthbreeder"; put names with blanks'),
             ("(a:Burton's,b);", 'must be numbers, got "Burton\'s"'),
@@ -250,16 +226,28 @@ class TestNewick:
             ("(a:1e999,b);", "must be numbers from 0, got inf"),
             ("(a:nan,b);", "must be numbers, got 'nan'"),
             ("(a:,b);", "must be numbers, got ''"),
-            ("(a:1:2,b);", "must be numbers, got '1:'"),
+            ("(a:1:2,b);", "must be numbers, got '1:2'"),
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0"),
-            ("(a:1,(c;c:1,d:1)e:1);", "goes on after a semicolon; put names with semicolons betw"),
+            ("(a:1,(c;c:1,d:1)e:1);", "got 1 and more; .* put names with semicolons betw"),
             ("(a:.,b);", "must be numbers, got '.'"),
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
             ("((a,b)'a b''c'x,c);", "not a Newick tree"),
-            ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
-            *((text, "is not a Newick tree") for text in TWO_NAMES),
+            ("('a' 'b',c);", "not a Newick tree: \"'a' 'b'\"; put names"),
+            ("((a:1,b:1)100'X':0.5,c:1);", "is not a Newick tree"),  # two names in a row
+            ("((a:1,b:1)X'100':0.5,c:1);", "is not a Newick tree"),
+            ("('a'b:1,c:1);", "is not a Newick tree"),
+            ("(('a':1,b:1)'X''0'1'2':1,c:1);", "is not a Newick tree"),
+            ("('a'0:1,'b'1:1,c'0':1);", "is not a Newick tree"),
+            ("#NEXUS\nbegin data; matrix; end;", "one tree in its trees block, got 0"),
+            ("#NEXUS\nbegin trees; tree a=(a,b); tree b=(a,b); end;", "block, got 2"),
+            (
+                "#NEXUS\nbegin trees; translate 1 Homo sapiens; tree a=(1,b); end;",
+                "translate must give pairs of key and name, got '1 Homo sapiens'",
+            ),
+            ("#NEXUS\nbegin trees; tree a=((a,b); end;", "opening and 1 closing"),
+            ("#NEXUS\nbegin trees; translate 1 a, 2 a; tree a=(1,2); end;", "leaf 'a' twice"),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):
@@ -282,28 +270,10 @@ Begin notes; tree x = (a,b); end;
 """
 
 
-class TestNexus:
-    def test_translated(self, write):
-        tree = read_tree(write(NEXUS))
-        assert tree.labels == ("", "", "Homo sapiens", "Mus_musculus", "fly;'s")
-        assert_array_equal(tree.lengths, [math.nan, 2, 0.5, 1, math.nan])
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("#NEXUS\nbegin data; matrix; end;", "one tree in its trees block, got 0"),
-            ("#NEXUS\nbegin trees; tree a=(a,b); tree b=(a,b); end;", "block, got 2"),
-            (
-                "#NEXUS\nbegin trees; translate 1 Homo sapiens; tree a=(1,b); end;",
-                "translate must give pairs of key and name, got '1 Homo sapiens'",
-            ),
-            ("#NEXUS\nbegin trees; tree a=((a,b); end;", "opening and 1 closing"),
-            ("#NEXUS\nbegin trees; translate 1 a, 2 a; tree a=(1,2); end;", "leaf 'a' twice"),
-        ],
-    )
-    def test_bad_files(self, text, message):
-        with pytest.raises(InputFormatError, match=message):
-            read_tree(text)
+def test_a_nexus_file_is_translated(write):
+    tree = read_tree(write(NEXUS))
+    assert tree.labels == ("", "", "Homo sapiens", "Mus_musculus", "fly;'s")
+    assert_array_equal(tree.lengths, [math.nan, 2, 0.5, 1, math.nan])
 
 
 class TestSources:
@@ -321,14 +291,14 @@ class TestSources:
         monkeypatch.setattr(catalogue, "find", {"metazoa": TREE}.get)
         assert read_tree("metazoa").leaf_names == read_tree(TREE).leaf_names
         assert read_tree("metazoa").source == "metazoa"
-        message = r"metazo: cannot be .*; did you mean metazoa\? Shipped are metazoa, plants$"
+        message = (
+            "^metazo: cannot be read as a tree: No such file or directory; did you mean "
+            r"metazoa\? Shipped are metazoa, plants$"
+        )
         with pytest.raises(InputFormatError, match=message):
             read_tree("metazo")
         with pytest.raises(InputFormatError, match=r"; shipped are metazoa, plants$"):
             read_tree("animals")
-        message = "^metazo: cannot be read as a tree: No such file or directory; did you mean"
-        with pytest.raises(InputFormatError, match=message):
-            read_tree("metazo")
 
     def test_what_cannot_be_read(self, write, tmp_path, monkeypatch):
         cut = write(gzip.compress(TREE.encode())[:-12], "cut.gz")
@@ -355,8 +325,8 @@ class TestNodes:
     @pytest.mark.parametrize(
         ("parents", "lengths", "message"),
         [
-            ([-1, 2, 1, 0], [0] * 4, "table.tsv: must be a tree, got a cycle of parents b > c > b"),
-            ([1, 2, 0, 0], [0] * 4, "got a cycle of parents a > b > c > a"),
+            ([-1, 2, 1, 0], [0] * 4, "table.tsv: must be a tree, got a cycle of parents above b"),
+            ([1, 2, 0, 0], [0] * 4, "got a cycle of parents above a"),
             ([-1, -1, 0, 0], [0] * 4, "must have one root, got 2: 'a', 'b'"),
             ([-1, 9, 0, 0], [0] * 4, "must be numbers of nodes, got 9 for 'b'"),
             ([], [], "must have one root, got 0"),
@@ -377,7 +347,7 @@ class TestNodes:
             tree = Tree(tree.parents, tree.lengths, labels)
         except InputFormatError:
             return
-        assert len({tree.node_name(i) for i in range(len(tree))}) == len(tree)
+        assert len({*tree.node_names}) == len(tree)
 
     def test_trees_are_immutable_and_travel(self):
         tree = read_tree(TREE)

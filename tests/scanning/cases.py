@@ -29,27 +29,29 @@ def make_contig(rng, n, share_of_n=0.0):
     return "".join(text)
 
 
-def make_model(path, *, letters="GT", signal="donor", seed=0, relatives=()):
-    """Write a model of two organisms with random weights and return it."""
-    rng = np.random.default_rng(seed)
-    features = WeightedDegree(degree=3)
-    n = features.n_features(LENGTH)
-    W = rng.normal(size=(n, 2)).astype(np.float32)
+def random_model(features, length, site, seed=0, kernel=None, **values):
+    """Return a model of two organisms with random weights."""
     names = ("man", "fly")
-    K = np.eye(2 + len(relatives))
-    K[1, 2:] = K[2:, 1] = 0.5
-    model = MultiTaskModel(
+    W = np.random.default_rng(seed).normal(size=(features.n_features(length), 2))
+    return MultiTaskModel(
         features,
-        LENGTH,
+        length,
         names,
-        TaskKernel((*names, *relatives), K),
-        TaskWeights.of(W, features.view_columns(LENGTH)),
-        np.array([0.1, -0.1]),
-        np.array([[1.5, -2.0]] * 2),
-        Site(10, 2, letters, signal),
+        kernel or TaskKernel(names, np.eye(2)),
+        TaskWeights.of(W.astype(np.float32), features.view_columns(length)),
+        np.array(values.get("bias", [0.1, -0.1])),
+        np.array([values.get("calibration", [1.5, -2.0])] * 2),
+        site,
         training_summary(names),
     )
-    model.save(path)
+
+
+def make_model(path, *, letters="GT", signal="donor", seed=0, relatives=()):
+    """Write a model of two organisms with random weights and return it."""
+    K = np.eye(2 + len(relatives))
+    K[1, 2:] = K[2:, 1] = 0.5
+    kernel, site = TaskKernel(("man", "fly", *relatives), K), Site(10, 2, letters, signal)
+    random_model(WeightedDegree(degree=3), LENGTH, site, seed, kernel).save(path)
     return MultiTaskModel.load(path)
 
 

@@ -12,7 +12,6 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-import seqmtl
 from seqmtl import use_threads
 from seqmtl.io import read_contigs
 from seqmtl.io.annotation import read_annotation
@@ -114,6 +113,12 @@ def probabilities(model, sites):
     return model.probability(np.array([*sites.values()]), ["man"] * len(sites))
 
 
+def junctions(model, sites):
+    """Yield splice sites, whether the intron begins there by position, and their probabilities."""
+    for site, p in zip(sites, probabilities(model, sites), strict=True):
+        yield site, (site[2] == "+") == (model.site.kind == "donor"), p
+
+
 @pytest.mark.parametrize("letters", ["GT", ""])
 def test_bed_has_the_sites_with_the_letters_of_the_training_alone(scan, models, expected, letters):
     rows = text_rows(scan("x.bed", *([] if letters else ["--consensus", "any"])))
@@ -191,12 +196,9 @@ def test_gff3_is_read_by_gffutils(scan, models, expected):
 def test_splice_scores_are_at_the_junctions(scan, models, contigs, expected, signal):
     out = scan("x.spsc", signal=signal)
     assert all("\t" not in line for line in out.read_text().splitlines() if line[0] == "#")
-    sites, order = expected(signal), list(contigs)
-    wanted = {}
-    for (contig, start, strand), p in zip(sites, probabilities(models[signal], sites), strict=True):
-        # a donor's junction is where the intron begins, an acceptor's where it ends
-        begins_here = (strand == "+") == (signal == "donor")
-        place = start if begins_here else start + 2
+    order, wanted = list(contigs), {}
+    for (contig, start, strand), begins, p in junctions(models[signal], expected(signal)):
+        place = start if begins else start + 2
         wanted[order.index(contig), place, strand] = 2 * math.log2(p / PRIOR)
     rows = text_rows(out)
     found = {(order.index(r[0]), int(r[1]), r[2]): int(r[4]) for r in rows}
@@ -209,13 +211,10 @@ def test_splice_scores_are_at_the_junctions(scan, models, contigs, expected, sig
 
 @pytest.mark.parametrize("signal", ["donor", "acceptor"])
 def test_hints_are_at_the_outermost_bases_of_introns(scan, models, expected, signal):
-    rows, sites = text_rows(scan("x.hints", signal=signal)), expected(signal)
-    wanted = {}
-    for (contig, start, strand), p in zip(sites, probabilities(models[signal], sites), strict=True):
-        if p > PRIOR:
-            # 1-based: the first base of the intron, or its last one, in reading direction
-            first = (strand == "+") == (signal == "donor")
-            wanted[contig, start + 1 if first else start + 2, strand] = p
+    rows, wanted = text_rows(scan("x.hints", signal=signal)), {}
+    for (contig, start, strand), begins, p in junctions(models[signal], expected(signal)):
+        if p > PRIOR:  # 1-based: the first base of the intron, or its last one
+            wanted[contig, start + 1 if begins else start + 2, strand] = p
     found = {(row[0], int(row[3]), row[6]): float(row[5]) for row in rows}
     assert len(found) == len(rows) > 50
     assert found.keys() == wanted.keys()
@@ -323,14 +322,6 @@ def test_any_blocks_and_threads_give_the_same(folder, models, contigs, tmp_path,
             assert other.stats(contig) == whole.stats(contig)
 
 
-def test_python_does_what_the_command_does(folder, scan, tmp_path):
-    expected, out = scan("x.bed"), tmp_path / "python.bed"
-    files = folder / "donor.seqmtl", folder / "genome.fa"
-    (entry,) = seqmtl.scan(*files, output=out, organism="man")
-    assert out.read_bytes() == expected.read_bytes()
-    assert (entry["files"], entry["n_reported"]) == ([str(out)], len(text_rows(out)))
-
-
 def test_summary_as_json(scan, contigs, expected, tmp_path):
     scan("x.bed", "--threshold", "0.1", "--json", str(tmp_path / "s.json"))
     summary = json.loads((tmp_path / "s.json").read_text())
@@ -345,14 +336,6 @@ def test_summary_as_json(scan, contigs, expected, tmp_path):
     assert one["n_candidates"] == scores.size
     assert one["n_reported"] == int((scores >= 0.1).sum())
     assert one["removed"] == {"threshold": int((scores < 0.1).sum())}
-    windows = candidates_of_any(contigs)
-    assert one["n_mixed"] == 2 * sum(not set(window) <= set("ACGT") for window in windows)
-
-
-def candidates_of_any(contigs):
-    """All windows of the plus strand."""
-    for text in contigs.values():
-        yield from (text.upper()[i : i + LENGTH] for i in range(len(text) - LENGTH + 1))
 
 
 @pytest.mark.parametrize("letters", ["N" * 300, "*", "n" * LENGTH, "ACGT"])

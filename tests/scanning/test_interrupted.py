@@ -11,7 +11,7 @@ from seqmtl import MultiTaskModel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.io import read_contigs
 from seqmtl.io.genome import contig_lengths
-from seqmtl.scanning import TrackOptions, scan, write_scan
+from seqmtl.scanning import TrackOptions, write_scan
 from seqmtl.scanning.finder import finder_of
 from tests.scanning.cases import SUFFIXES, make_genome, make_model, run_scan
 
@@ -106,13 +106,6 @@ def test_an_index_for_which_the_disk_is_full_is_an_error(
     assert f"cannot write {index}: File too large; free some space" in capsys.readouterr().err
     (name,) = contents(tmp_path)
     assert name == f"x.{suffix}"
-
-
-def test_an_index_of_an_earlier_output_goes_with_it(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(scan, "index_packed", lambda *_: None)
-    (tmp_path / "x.bed.gz.tbi").write_text("old")
-    run_scan(folder, tmp_path / "x.bed.gz", "-q")
-    assert contents(tmp_path).keys() == {"x.bed.gz"}
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES])

@@ -8,8 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
-from seqmtl.core.weights import TaskWeights
+from seqmtl import JointFeatures, PositionalKmers, WeightedDegree
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.joint import parse_features
 from seqmtl.features.weighted_degree import Spectrum
@@ -19,7 +18,7 @@ from seqmtl.scanning.finder import finder_of, scanner_of
 from seqmtl.scanning.score_tables import PRECISION
 from seqmtl.sequences import Windows, encode
 from tests.oracles.annotation import reverse_complement
-from tests.scanning.cases import make_contig
+from tests.scanning.cases import make_contig, random_model
 
 LENGTH, ANCHOR = 23, 10
 FEATURES = {
@@ -36,21 +35,8 @@ FEATURES = {
 }
 
 
-def make_model(features, seed=0):
-    rng = np.random.default_rng(seed)
-    names = ("worm", "fly")
-    W = rng.normal(size=(features.n_features(LENGTH), 2)).astype(np.float32)
-    return MultiTaskModel(
-        features,
-        LENGTH,
-        names,
-        TaskKernel(names, np.eye(2)),
-        TaskWeights.of(W, features.view_columns(LENGTH)),
-        np.array([0.4, -0.2]),
-        np.array([[-1.0, 0.0]] * 2),
-        Site(ANCHOR, 2, "GT", "donor"),
-        {},
-    )
+def make_model(features):
+    return random_model(features, LENGTH, Site(ANCHOR, 2, "GT", "donor"))
 
 
 def windows_of(text, strand):
@@ -65,17 +51,15 @@ def test_scores_equal_the_features_times_the_weights(features, strand):
     text = make_contig(np.random.default_rng(6), 200, 0.03)
     text = text[:60] + "NNACGTN" + text[67:]
     rows = features.transform(windows_of(text, strand))
-    expected = rows @ model.weights(["fly"])[0][:, 0].astype(np.float64) - 0.2
+    expected = rows @ model.weights(["fly"])[0][:, 0].astype(np.float64) - 0.1
     scores = scanner_of(model, "fly").scan_contig(encode(text), strand)
     assert np.abs(scores - expected).max() <= PRECISION + 1e-6
 
 
 def with_words(model):
     """Return the model with two words of the consensus, of which one scores more."""
-    model.site, model.consensus_bias = (
-        Site(ANCHOR, 2, "GT,GC", "donor"),
-        np.array([[0, 1.5], [-1, 0]]),
-    )
+    model.site = Site(ANCHOR, 2, "GT,GC", "donor")
+    model.consensus_bias = np.array([[0, 1.5], [-1, 0]])
     return model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import numpy as np
@@ -11,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import MultiTaskModel, TaskKernel
-from seqmtl.core.weights import TaskWeights
 from seqmtl.features.joint import parse_features
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning import SiteFinder
@@ -20,8 +17,7 @@ from seqmtl.scanning.finder import scanner_of
 from seqmtl.scanning.scan_loops import find_maxima
 from seqmtl.sequences import Windows, encode
 from tests.oracles.annotation import reverse_complement
-from tests.scanning.cases import make_contig
-from tests.summaries import training_summary
+from tests.scanning.cases import make_contig, random_model, text_rows
 
 LENGTH = 24
 FEATURES = [
@@ -35,20 +31,8 @@ FEATURES = [
 
 def make_model(text, seed=0, length=LENGTH):
     """Return a model of random weights; features and length are those of the windows."""
-    rng = np.random.default_rng(seed)
-    features, names = parse_features(text), ("man", "fly")
-    W = rng.normal(size=(features.n_features(length), 2)).astype(np.float32)
-    return MultiTaskModel(
-        features,
-        length,
-        names,
-        TaskKernel(names, np.eye(2)),
-        TaskWeights.of(W, features.view_columns(length)),
-        np.array([0.3, -0.2]),
-        np.array([[1.5, -0.5]] * 2),
-        Site(0, 0, ""),
-        training_summary(names),
-    )
+    values = {"bias": [0.3, -0.2], "calibration": [1.5, -0.5]}
+    return random_model(parse_features(text), length, Site(0, 0, ""), seed, **values)
 
 
 def scores_of(model, text, strand="+"):
@@ -61,11 +45,11 @@ def scores_of(model, text, strand="+"):
     return np.where([2 * w.count("N") > LENGTH for w in windows], np.nan, scores)
 
 
-def best_of(scores):
+def best_of(scores, reach=LENGTH - 1):
     """Return which windows no overlapping one exceeds, of equal ones the first."""
     best = []
     for i, score in enumerate(scores):
-        others = [(s, -j) for j, s in enumerate(scores) if abs(i - j) < LENGTH and s == s]
+        others = [(s, -j) for j, s in enumerate(scores) if abs(i - j) <= reach and s == s]
         if score == score and (score, -i) == max(others):
             best.append(i)
     return best
@@ -97,10 +81,7 @@ def test_maxima(values, reach):
     scores = np.array([np.nan if v == 3 else v for v in values], dtype=np.float32)
     found = np.zeros(len(values), dtype=bool)
     find_maxima(scores, reach, found)
-    for i, is_found in enumerate(found):
-        near = range(max(0, i - reach), min(len(values), i + reach + 1))
-        others = [(scores[j], -j) for j in near if scores[j] == scores[j]]
-        assert is_found == (scores[i] == scores[i] and (scores[i], -i) == max(others))
+    assert np.flatnonzero(found).tolist() == best_of(scores, reach)
 
 
 @pytest.fixture
@@ -130,8 +111,7 @@ def test_scan(seqmtl, tmp_path, monkeypatch, genome, text):
     }
     run = f"scan {tmp_path}/m.seqmtl {tmp_path}/g.fa --organism fly -o {tmp_path}"
     seqmtl(f"{run}/o.bed.gz")
-    lines = gzip.open(tmp_path / "o.bed.gz", "rt").read().splitlines()
-    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    rows = text_rows(tmp_path / "o.bed.gz")
     expected = [
         (name, i, strand, values[i])
         for (name, strand), values in scores.items()
@@ -139,18 +119,15 @@ def test_scan(seqmtl, tmp_path, monkeypatch, genome, text):
     ]
     key = {name: number for number, name in enumerate(genome)}
     expected.sort(key=lambda row: (key[row[0]], row[1], row[2]))
-    shown = strands if len(strands) > 1 else "."
     assert [(r[0], int(r[1]), int(r[2]), r[3], r[5]) for r in rows] == [
-        (name, i, i + LENGTH, ".", strand if len(shown) > 1 else ".")
+        (name, i, i + LENGTH, ".", strand if strands == "+-" else ".")
         for name, i, strand, _ in expected
     ]
     assert_allclose([float(r[6]) for r in rows], [row[3] for row in expected], atol=2e-5)
     seqmtl(f"{run}/o.bg")
     values = {}
-    for line in (tmp_path / "o.bg").read_text().splitlines():
-        if not line.startswith("#"):
-            name, start, end, value = line.split("\t")
-            values |= {(name, i): float(value) for i in range(int(start), int(end))}
+    for name, start, end, value in text_rows(tmp_path / "o.bg"):
+        values |= {(name, i): float(value) for i in range(int(start), int(end))}
     merged = {}
     for (name, _), of_strand in scores.items():
         for i, value in enumerate(of_strand):
@@ -173,8 +150,7 @@ def test_filters_apply_to_the_best_windows(seqmtl, tmp_path, genome):
     out = seqmtl(f"{run} --regions {tmp_path}/r.bed --json -").out
     (entry,) = json.loads(out)["scans"]
     expected = [i for i in best if 200 <= i + LENGTH // 2 < 300]
-    rows = [r for r in (tmp_path / "o.bed").read_text().splitlines() if not r.startswith("#")]
-    assert [int(row.split("\t")[1]) for row in rows] == expected
+    assert [int(row[1]) for row in text_rows(tmp_path / "o.bed")] == expected
     assert entry["n_reported"] == len(expected)
 
 

@@ -1,11 +1,17 @@
 """Simulated organisms with models of donors, of acceptors, and a paired one."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 
+from seqmtl.exceptions import ModelFileError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.io.annotation import read_annotation
+from seqmtl.loading import load
 from tests.invocation import run
+from tests.oracles.annotation import read_fasta
 from tests.world import TRAINING
 
 
@@ -13,6 +19,21 @@ from tests.world import TRAINING
 def case(world):
     """The folder of the world, in which `splice` is a paired model of donors and acceptors."""
     return world.paired.parent
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Return a function that loads a model file with a change, which must be refused."""
+
+    def load_changed(path, change, message):
+        header, arrays = read_arrays(path)
+        header, arrays = json.loads(json.dumps(header)), {k: v.copy() for k, v in arrays.items()}
+        change(header, arrays)
+        write_arrays(tmp_path / "bad", header, arrays)
+        with pytest.raises(ModelFileError, match=message):
+            load(tmp_path / "bad")
+
+    return load_changed
 
 
 def _translatable(genome, annotation):
@@ -25,23 +46,20 @@ def _translatable(genome, annotation):
     codons = ["".join(codon) for codon in itertools.product("ACGT", repeat=3)]
     share = np.random.default_rng(7).exponential(size=64) ** 2
     share[[codons.index(stop) for stop in ("TAA", "TAG", "TGA")]] = 0
-    texts = dict(part.split("\n", 1) for part in genome.read_text()[1:].split("\n>"))
-    texts = {name: list(text.replace("\n", "")) for name, text in texts.items()}
-    rows = [line.split("\t") for line in annotation.read_text().splitlines() if line[0] != "#"]
-    exons = [row for row in rows if row[2] == "exon"]
-    for _, own in itertools.groupby(exons, key=lambda row: row[8].partition("Parent=")[2]):
-        own = list(own)  # in the direction of the gene
+    texts = {name: [*text] for name, text in read_fasta(genome).items()}
+    for gene in read_annotation(annotation).transcripts:
+        step = -1 if gene.is_reverse else 1
         places = [
             (at, first + 3 <= at < last - 3)
-            for first, last in ((int(row[3]) - 1, int(row[4])) for row in own)
-            for at in (range(first, last) if own[0][6] == "+" else range(last - 1, first - 1, -1))
+            for first, last in gene.exons[::step]
+            for at in range(first, last)[::step]
         ]
         letters = "".join(rng.choice(codons, len(places) // 3 + 1, p=share / share.sum()))
-        if own[0][6] == "-":
+        if gene.is_reverse:
             letters = letters.translate(str.maketrans("ACGT", "TGCA"))
         for (at, is_inside), letter in zip(places, letters, strict=False):
             if is_inside:
-                texts[own[0][0]][at] = letter
+                texts[gene.contig][at] = letter
     genome.write_text("".join(f">{name}\n{''.join(text)}\n" for name, text in texts.items()))
 
 

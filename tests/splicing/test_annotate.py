@@ -82,37 +82,31 @@ def test_files_of_the_names_of_results_are_replaced_only_by_force(annotate, tmp_
     assert files_of(tmp_path / "x") == results
 
 
-def test_an_organism_of_the_model_has_no_rounds(annotate, tmp_path):
+def test_an_organism_of_the_model_has_no_rounds_and_other_files_stay(annotate, tmp_path):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/notes.txt").write_text("mine")
     annotate("a")
     summary = json.loads((tmp_path / "x/summary.json").read_text())
     assert "rounds" not in summary
     page = (tmp_path / "x/report.html").read_text()
     assert f"<td>{summary['scans'][0]['n_scored']:,}</td>" in page
+    assert (tmp_path / "x/notes.txt").read_text() == "mine"
 
 
-def test_the_introns_are_those_of_a_scan_with_the_model_of_the_folder(annotate, tmp_path, seqmtl):
+def test_the_folder_has_what_a_scan_with_its_model_and_a_report_on_it_give(
+    annotate, tmp_path, seqmtl
+):
+    """The report reads the model and its logos; the region, last, is of rounded probabilities."""
     annotate("c", "--organism new")
     folder, genome = tmp_path / "x", json.loads((tmp_path / "x/summary.json").read_text())["genome"]
     seqmtl(f"scan {folder}/model.seqmtl {genome} --organism new --format all -o {tmp_path}/sites")
     for name in ("sites.introns.gff3", "sites.donor.bed.gz", "sites.acceptor.minus.bw"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
-
-
-def test_the_page_has_the_pictures_of_a_report_on_the_folder(annotate, tmp_path, seqmtl):
-    """The report reads the model and its logos; the region, last, is of rounded probabilities."""
-    annotate("c", "--organism new")
-    seqmtl(f"report {tmp_path}/x -o {tmp_path}/again.html")
+    seqmtl(f"report {folder} -o {tmp_path}/again.html")
     pages = [(tmp_path / name).read_text() for name in ("x/report.html", "again.html")]
     page, again = (re.findall('data:image/svg[^"]+', text) for text in pages)
     assert page[:-1] == again[:-1]
     assert len(page) == len(again) > 2
-
-
-def test_files_of_other_names_stay(annotate, tmp_path):
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x/notes.txt").write_text("mine")
-    annotate("a")
-    assert (tmp_path / "x/notes.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize("error", [SeqmtlError("no"), KeyboardInterrupt()])

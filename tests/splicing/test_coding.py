@@ -29,17 +29,21 @@ def _word(codes):
     return int((codes * PLACES).sum())
 
 
+def _isochores(rng, shares, size):
+    """Return letters in stretches of a size, with these shares of G and C."""
+    is_gc = rng.random(len(shares) * size) < np.repeat(shares, size)
+    codes = np.where(is_gc, rng.integers(1, 3, is_gc.size), 3 * rng.integers(0, 2, is_gc.size))
+    return codes.astype(np.uint8)
+
+
 # --- classes of G and C
 
 
 def test_classes_are_by_the_share_of_g_and_c_around():
     rng = np.random.default_rng(0)
-    shares = np.repeat([0.25, 0.4, 0.6, 0.3, 0.47], 900)
-    is_gc = rng.random(shares.size) < shares
-    codes = np.where(is_gc, rng.integers(1, 3, shares.size), 3 * rng.integers(0, 2, shares.size))
+    codes = _isochores(rng, [0.25, 0.4, 0.6, 0.3, 0.47], 900)
     codes[1000:1400] = 4
     codes[2500:4000] = 4  # a gap within which no letter is near
-    codes = codes.astype(np.uint8)
     expected = []
     for at in range(codes.size):
         near = codes[max(0, at - 500) : at + 501]
@@ -57,11 +61,7 @@ def test_classes_are_by_the_share_of_g_and_c_around():
 
 def _region(rng, genes):
     """Letters in three isochores, with the sites of genes: exons of one strand, in order."""
-    size = 30_000
-    share = np.repeat([0.3, 0.43, 0.6], size // 3)
-    is_gc = rng.random(size) < share
-    codes = np.where(is_gc, rng.integers(1, 3, size), 3 * rng.integers(0, 2, size))
-    strands = []
+    codes, strands = _isochores(rng, [0.3, 0.43, 0.6], 10_000), []
     for is_reverse in (False, True):
         sites = []
         for strand, exons in genes:
@@ -71,7 +71,7 @@ def _region(rng, genes):
         sites.sort()
         places, is_donor = zip(*sites, strict=True)
         strands.append((np.array(places), np.array(is_donor)))
-    return Stretch(codes.astype(np.uint8), strands)
+    return Stretch(codes, strands)
 
 
 #: Exons of genes, in reading direction, by strand; the last begins near the end of the region.
@@ -100,29 +100,23 @@ def _pieces_by_hand(size):
     return [[piece for piece in own if piece[2] - piece[1] >= 20] for own in (exons, introns)]
 
 
-def _texts(pieces):
-    return sorted(piece.tobytes() for piece in pieces)
+def _numbered(pieces, classes):
+    return sorted(zip((piece.tobytes() for piece in pieces), classes, strict=True))
 
 
 def test_pieces_are_whole_exons_or_flanks_and_introns_without_what_sites_shape():
     region = _region(np.random.default_rng(1), GENES)
     strands = region.codes, reverse_complement(region.codes)
     parts = transcribed([region])
-    for pieces, classes, bounds in zip(
-        parts[::2], parts[1::2], _pieces_by_hand(region.codes.size), strict=True
-    ):
-        expected = [
-            (strands[strand][begin:end].tobytes(), (begin + end) // 2, strand)
-            for strand, begin, end in bounds
-        ]
-        assert _texts(pieces) == sorted(text for text, _, _ in expected)
-        middle_of = {text: (middle, strand) for text, middle, strand in expected}
-        for piece, number in zip(pieces, classes, strict=True):
-            middle, strand = middle_of[piece.tobytes()]
-            at = region.codes.size - 1 - middle if strand else middle
-            near = region.codes[max(0, at - 500) : at + 501]
+    by_hand = _pieces_by_hand(region.codes.size)
+    for pieces, classes, bounds in zip(parts[::2], parts[1::2], by_hand, strict=True):
+        expected = []
+        for strand, begin, end in bounds:
+            near = strands[strand][max(0, (begin + end) // 2 - 500) : (begin + end) // 2 + 501]
             share = np.isin(near, (1, 2)).mean()
-            assert number == int(share > 0.38) + int(share > 0.48)
+            number = int(share > 0.38) + int(share > 0.48)
+            expected.append((strands[strand][begin:end].tobytes(), number))
+        assert _numbered(pieces, classes) == sorted(expected)
         assert len(set(classes)) == 3
 
 
@@ -132,12 +126,9 @@ def test_a_region_read_from_the_other_end_has_the_same_pieces():
     first, second = transcribed([region]), transcribed([turned])
     assert len(first.exons) > 15
     assert len(first.introns) > 8
-    for pieces, classes in ((0, 1), (2, 3)):
-        pairs = [
-            sorted((piece.tobytes(), c) for piece, c in zip(own[pieces], own[classes], strict=True))
-            for own in (first, second)
-        ]
-        assert pairs[0] == pairs[1]
+    for of_both in ((0, 1), (2, 3)):
+        one, other = (_numbered(*(own[k] for k in of_both)) for own in (first, second))
+        assert one == other
 
 
 def test_pieces_of_several_regions_are_those_of_each():
@@ -406,10 +397,7 @@ def test_sums_are_those_of_the_words_of_six_frames_by_the_class_of_each_base():
 
 def test_content_between_sites_is_by_the_g_and_c_around():
     rng = np.random.default_rng(13)
-    share = np.repeat([0.2, 0.43, 0.7], 1_000)
-    is_gc = rng.random(3_000) < share
-    codes = np.where(is_gc, rng.integers(1, 3, 3_000), 3 * rng.integers(0, 2, 3_000))
-    codes = codes.astype(np.uint8)
+    codes = _isochores(rng, [0.2, 0.43, 0.7], 1_000)
     table = rng.normal(size=CODING_SHAPE).astype(np.float32)
     per_base = _per_base(codes, gc_classes(codes), table)
     starts = np.sort(rng.choice(2_990, 30, replace=False))

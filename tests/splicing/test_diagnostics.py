@@ -30,20 +30,21 @@ def test_a_genome_like_those_tested_raises_no_doubt():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "value", "message"),
     [
-        ({"median": 60}, "the median intron called has 60 bases, and 1.2% of the .* as short"),
-        ({"median": 990}, "the median intron called has 990 bases, and 1.1% of the .* as long"),
+        ("median", 60, "median intron called has 60 bases, and 1.2% of the .* as short"),
+        ("median", 990, "median intron called has 990 bases, and 1.1% of the .* as long"),
         (
-            {"weight_change": 0.9},
-            "motifs differ strongly .* the weights of the site models changed by 90%",
+            "weight_change",
+            0.9,
+            "motifs differ strongly .* weights of the site models changed by 90%",
         ),
-        ({"reversed_rate": 0.2}, "the estimated false discovery rate is 20%"),
-        ({"retained": 0.5}, "the last round confirmed 50% of the calls of the one before"),
+        ("reversed_rate", 0.2, "the estimated false discovery rate is 20%"),
+        ("retained", 0.5, "the last round confirmed 50% of the calls of the one before"),
     ],
 )
-def test_each_doubt_is_told_where_there_are_calls(change, message):
-    last = GOOD._replace(**change)
+def test_each_doubt_is_told_where_there_are_calls(name, value, message):
+    last = GOOD._replace(**{name: value})
     (found,) = warnings_for(_sample(0.35), last, PRIOR, True)
     assert re.search(message, found)
     assert warnings_for(_sample(0.35), last, PRIOR, False) == []
@@ -95,14 +96,9 @@ def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
 def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):
     model = load(case / "splice")
     contents = SimpleNamespace(paired={"m": model}, path_of=lambda name: name)
-    listed = [
-        [
-            row[0]["text"] if isinstance(row[0], dict) else row[0]
-            for row in paired_models(contents)["rows"]
-        ]
-        for model.training in ({}, {"unlabelled": {"b": {}}})
-    ]
-    assert listed == [["a", "b"], ["b"]]
+    for model.training, names in (({}, ["a", "b"]), ({"unlabelled": {"b": {}}}, ["b"])):
+        cells = [row[0] for row in paired_models(contents)["rows"]]
+        assert [cell["text"] if isinstance(cell, dict) else cell for cell in cells] == names
 
 
 def test_precision_and_recall_by_hand():

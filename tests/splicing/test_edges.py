@@ -19,7 +19,7 @@ from seqmtl.splicing.layer import EDGES, ENDS, Edge
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.new_organism import add_unlabelled
 from tests import mutations
-from tests.invocation import rows_of, run
+from tests.invocation import rows_of, run, sites_in
 from tests.oracles.pairs import codons, whole_contig
 
 
@@ -67,9 +67,12 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
         run(f"{command} --contigs chr1 -o {genes}/{organism}.bed")
         expected, _ = whole_contig(model, organism, genome.contig("chr1"))
         for signal in signals:
-            rows = rows_of(genes / f"{organism}.{signal}.bed")
-            found = {(signal, int(row[1]), row[5]): float(row[7]) for row in rows}
-            own = {key: p for key, p in expected.items() if key[0] == signal and p > 1e-5}
+            found = sites_in(genes / f"{organism}.{signal}.bed")
+            own = {
+                ("chr1", *key[1:]): p
+                for key, p in expected.items()
+                if key[0] == signal and p > 1e-5
+            }
             assert found.keys() >= own.keys()
             assert all(found[key] == pytest.approx(p, abs=1e-5) for key, p in own.items())
             assert sum(p > 0.1 for p in found.values()) > 5
@@ -100,21 +103,21 @@ def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
 
 
 def test_what_is_no_edge_is_refused(case, genes, seqmtl):
-    pair = f"pair {case}/donor {case}/acceptor {case}/donors {case}/acceptors -o {genes}/x"
-    told = seqmtl(f"{pair} --boundary-model {case}/donor", code=1).err
-    assert "must be a classifier of start or stop sites" in told
-    told = seqmtl(
-        f"{pair} --boundary-model {genes}/start --boundary-model {genes}/start", code=2
-    ).err
-    assert "second model of start sites" in told
-    assert not (genes / "x").exists()
-    told = seqmtl(f"{pair} --boundary-model {genes}/start --json {genes}/x.json").err
-    assert "lacks b and is not used there" in told
     header, arrays = read_arrays(genes / "start")
     renamed = json.loads(json.dumps(header).replace('"a"', '"z"'))
     write_arrays(genes / "of_z", renamed, arrays)
-    told = seqmtl(f"{pair} --boundary-model {genes}/of_z", code=1).err
-    assert "of_z has none of the organisms of the donor model (a, b); leave it out" in told
+    start = f"{genes}/start"
+    none = "of_z has none of the organisms of the donor model (a, b); leave it out"
+    for models, code, message in (
+        ([f"{case}/donor"], 1, "must be a classifier of start or stop sites"),
+        ([start, start], 2, "second model of start sites"),
+        ([f"{genes}/of_z"], 1, none),
+        ([start], 0, "lacks b and is not used there"),
+    ):
+        assert not (genes / "x").exists()
+        options = "".join(f" --boundary-model {model}" for model in models)
+        inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
+        assert message in seqmtl(f"pair {inputs} -o {genes}/x {options}", code).err
 
 
 def test_an_organism_that_a_model_lacks_weighs_its_codons_as_without_models(
@@ -134,7 +137,7 @@ def test_an_organism_that_a_model_lacks_weighs_its_codons_as_without_models(
     assert beside.shift == pytest.approx(alone.shift, abs=0.1)
 
 
-def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
+def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, refused):
     model = load(genes / "genes")
     ends = model.donor, model.acceptor, model.layer
     for lacking in EDGES:
@@ -142,12 +145,13 @@ def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
         message = rf"layer\.a\.edges must be those that edges has a model of, got '{lacking}'"
         with pytest.raises(ValueError, match=message):
             PairedModel(*ends, edges=edges)
-        header, arrays = read_arrays(genes / "genes")
-        del header[lacking]
-        arrays = {name: own for name, own in arrays.items() if not name.startswith(f"{lacking}.")}
-        write_arrays(tmp_path / "bad", header, arrays)
-        with pytest.raises(ModelFileError, match=message):
-            load(tmp_path / "bad")
+
+        def without(header, arrays, lacking=lacking):
+            del header[lacking]
+            for name in [name for name in arrays if name.startswith(f"{lacking}.")]:
+                del arrays[name]
+
+        refused(genes / "genes", without, message)
     alike = model.layer["b"]._replace(edges=(Edge("start", 0.5, 0.0, -1e9),))
     with pytest.raises(ValueError, match=r"layer\.b\.edges must be"):
         PairedModel(*ends[:2], {**model.layer, "b": alike}, edges=model.edges)
@@ -160,17 +164,16 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
     model = load(tmp_path / "more")
     assert list(model.edges) == list(EDGES)
     assert model.signals_of("c") == [*ENDS]
-    assert [(edge.signal, edge.scale) for edge in model.layer["c"].edges] == [
-        (signal, 0.0) for signal in EDGES
-    ]
+    scales = {edge.signal: edge.scale for edge in model.layer["c"].edges}
+    assert scales == dict.fromkeys(EDGES, 0.0)
     for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
         options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
         run(f"scan {given} {case}/sim/genomes/a.fa {options}")
     for signal in load(genes / "genes").site_models:
-        before, after = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
-        assert [row[:3] for row in before] == [row[:3] for row in after]
-        p, q = (np.array([float(row[7]) for row in own]) for own in (before, after))
-        assert_allclose(p, q, atol=1e-4)
+        before, after = (
+            sites_in(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after")
+        )
+        assert before == pytest.approx(after, abs=1e-4)
 
 
 def _arrays_with(arrays):
@@ -224,16 +227,14 @@ def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"signal": "start"}, "layer.a.edges must be of different signals, got "),
-        ({"signal": "tss"}, "layer.a.edges[1].signal must be one of start, stop, got 'tss'"),
-        ({"shift": 1e6}, "layer.a.edges[1].shift must be a number from -150 to 150, got "),
+        ({"signal": "start"}, r"layer\.a\.edges must be of different signals, got "),
+        ({"signal": "tss"}, r"layer\.a\.edges\[1\]\.signal must be one of start, stop, got 'tss'"),
+        ({"shift": 1e6}, r"layer\.a\.edges\[1\]\.shift must be a number from -150 to 150, got "),
     ],
 )
-def test_an_edge_that_is_none_is_refused(genes, tmp_path, change, message):
-    header, arrays = read_arrays(genes / "genes")
-    assert header["layer"]["a"]["edges"][1]["signal"] == "stop"
-    header["layer"]["a"]["edges"][1] |= change
-    write_arrays(tmp_path / "changed", header, arrays)
-    with pytest.raises(ModelFileError) as info:
-        load(tmp_path / "changed")
-    assert str(info.value).startswith(f"{tmp_path}/changed: {message}")
+def test_an_edge_that_is_none_is_refused(genes, tmp_path, refused, change, message):
+    def edit(header, arrays):
+        assert header["layer"]["a"]["edges"][1]["signal"] == "stop"
+        header["layer"]["a"]["edges"][1] |= change
+
+    refused(genes / "genes", edit, f"^{tmp_path}/bad: {message}")

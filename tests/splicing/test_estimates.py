@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.coding import CODING_SHAPE, Content
 from seqmtl.splicing.estimates import Estimates, layer_of_relatives, with_numbers_of_genomes
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.layer import Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import LengthTable
+from tests.splicing.test_chain import _sites
 
 NAMES = ("scale", "shift", "coding_shift", "switch", "coding_scale")
 VALUES = {"a": (0.5, -2.0, 3.0, -9.0, 0.2), "b": (2.0, 1.0, 4.0, -10.0, 0.6)}
@@ -54,18 +54,18 @@ def _model(n_sites=(100, 100, 100)):
     return SimpleNamespace(donor=donor, acceptor=acceptor, layer=layers)
 
 
+def _logits(name):
+    return sum(np.log(p / (1 - p)) for p in PREVALENCES[name])
+
+
 def test_the_layer_of_relatives_is_their_mean():
     model, weights = _model(), np.array([0.5, 0.3, 0.2])
     layer = layer_of_relatives(model, weights)
     assert layer.scale == pytest.approx(0.5**0.5 * 2.0**0.3)  # a factor: geometric
-    expected = dict.fromkeys(("shift", "coding_shift"), 0.0)
-    for weight, (name, values) in zip(weights, VALUES.items(), strict=True):
-        logits = sum(np.log(p / (1 - p)) for p in PREVALENCES[name])
+    for k, name in ((1, "shift"), (2, "coding_shift")):
         # scale * (ratio + logits) + shift, with ratios of likelihoods in place of log-odds
-        expected["shift"] += weight * (values[1] + values[0] * logits)
-        expected["coding_shift"] += weight * (values[2] + values[0] * logits)
-    for name, value in expected.items():
-        assert getattr(layer, name) == pytest.approx(value)
+        values = [own[k] + own[0] * _logits(name) for name, own in VALUES.items()]
+        assert getattr(layer, name) == pytest.approx(weights @ values)
     assert layer.switch == pytest.approx(-0.5 * 9 - 0.3 * 10 - 0.2 * 12)
     assert layer.coding_scale == pytest.approx(0.5 * 0.2 + 0.3 * 0.6 + 0.2)
     assert layer.exon_shift == pytest.approx(0.3 * 1 + 0.2 * 2)
@@ -94,8 +94,7 @@ def test_one_relative_alone_is_the_layer(k):
     assert_array_equal(layer.coding, own.coding)
     assert_allclose(layer.exons, own.exons)
     assert layer.exons.size == (0 if name == "c" else 600)
-    logits = sum(np.log(p / (1 - p)) for p in PREVALENCES[name])
-    again = layer.assuming(logits)
+    again = layer.assuming(_logits(name))
     assert again.shift == pytest.approx(own.shift)
     assert again.coding_shift == pytest.approx(own.coding_shift)
 
@@ -132,28 +131,11 @@ def test_numbers_of_genomes_are_the_mean_of_those_fitted_to_one():
     assert with_numbers_of_genomes(_model((0, 0, 0)), relatives) is relatives
 
 
-def _sites(rng, n):
-    """Random sites of both strands, some of U12-type introns."""
-    places = np.sort(rng.choice(400, n, replace=False))
-    is_reverse, is_end = rng.random(n) < 0.5, rng.random(n) < 0.5
-    signals = (is_end != is_reverse).astype(int)
-    columns = {
-        "places": places,
-        "log_odds": rng.normal(0.0, 1.5, n),
-        "content": rng.normal(-0.1, 0.5, (n, 6)).cumsum(axis=0),
-        "signals": signals,
-        "kinds": signals ^ is_reverse,
-        "letters": np.zeros(n, dtype=int),
-        "is_u12": rng.random(n) < 0.3,
-        "is_tandem": np.zeros(n, dtype=bool),
-    }
-    return Sites(places, is_reverse, columns)
-
-
 def test_posteriors_do_not_depend_on_the_share_that_sites_assume():
     """Log-odds with another prior, and the layer that assumes it: U12-type sites have none."""
-    rng = np.random.default_rng(1)
-    sites = _sites(rng, 120)
+    rng = np.random.default_rng(2)
+    sites = _sites(rng, 400, 120)
+    sites = sites.adding(letters=np.zeros(120, dtype=int), is_u12=rng.random(120) < 0.3)
     relatives = layer_of_relatives(_model(), np.array([0.5, 0.3, 0.2]))
     estimates = Estimates(
         [],

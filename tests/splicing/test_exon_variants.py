@@ -15,15 +15,19 @@ from seqmtl.io.transcripts import Transcript
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.new_organism import with_relatives
 from seqmtl.variant_effects import ExonScorer
-from seqmtl.variant_effects.alleles import AlleleList
+from seqmtl.variant_effects.alleles import Alleles
+from tests.invocation import write_vcf
 from tests.variant_effects.test_window_effects import zone_of
 
 CHR, FLIP = "chr3", str.maketrans("ACGT", "TGCA")
-HEADER = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
 
 
 def flip(letters):
     return letters.translate(FLIP)[::-1]
+
+
+def other(letter):
+    return "ACGT"["CGTA".index(letter)]
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +44,11 @@ def _score(parts, transcripts, variants, folder):
     """Score variants, (start, ref, alt), on the chromosome; return the scorer and the effects."""
     (folder / "x.fa").write_text(f">first\nACGT\n>{CHR}\n{parts[1]}\n>last\nACGTAGGT\n")
     genome = load_genome(folder / "x.fa", padding=1)
-    variants = [(CHR, *variant) for variant in variants]
-    alleles, reasons = AlleleList.of(genome, variants)
+    variants = [(CHR, start, ref.encode(), alt.encode()) for start, ref, alt in variants]
+    alleles, reasons = Alleles.of(genome, variants)
     assert not any(reasons)
     scorer = ExonScorer(PairedFinder(parts[0], "a"), genome, transcripts)
-    return scorer, scorer.score(alleles.alleles())
+    return scorer, scorer.score(alleles)
 
 
 def log_odds(model, organism, signal, letters, boundary):
@@ -91,7 +95,7 @@ def _variants(letters, exons, rng):
                 at, size = end + shift, int(rng.integers(1, 5))
                 ref, new = letters[at : at + 1 + size], "".join(rng.choice(list("ACGT"), size))
                 found += [
-                    (at, ref[0], "ACGT"["CGTA".index(ref[0])]),
+                    (at, ref[0], other(ref[0])),
                     (at, ref, ref[0]),
                     (at, ref[0], ref[0] + new),
                     (at, ref[0], ref[0] + ref),
@@ -147,7 +151,7 @@ def test_alleles_reach_exons_by_their_bases_and_the_windows_of_their_ends(parts,
         size - 1: [],
     }
     assert before > 0
-    variants = [(p, letters[p], "ACGT"["CGTA".index(letters[p])]) for p in places]
+    variants = [(p, letters[p], other(letters[p])) for p in places]
     _, effects = _score(parts, [own], variants, tmp_path)
     found = {p: effects.exons[effects.alleles == k].tolist() for k, p in enumerate(places)}
     assert found == places
@@ -170,15 +174,12 @@ def test_exons_are_those_of_transcripts_with_introns(parts, tmp_path):
         Transcript("elsewhere", "g", "chr9", False, exons),
     ]
     scorer, _ = _score(parts, transcripts, [], tmp_path)
+    own = scorer.exons
+    bounds = (own.bounds - own.origins[:, np.newaxis]).tolist()
+    ends = zip(own.is_reverse.tolist(), own.has_ends.tolist(), strict=True)
     found = [
-        (start, end, is_reverse, *ends, names)
-        for (start, end), is_reverse, ends, names in zip(
-            (scorer.exons.bounds - scorer.exons.origins[:, np.newaxis]).tolist(),
-            scorer.exons.is_reverse.tolist(),
-            scorer.exons.has_ends.tolist(),
-            scorer.exons.names,
-            strict=True,
-        )
+        (*pair, is_reverse, *has_ends, names)
+        for pair, (is_reverse, has_ends), names in zip(bounds, ends, own.names, strict=True)
     ]
     assert found == [
         (1000, 1100, False, True, False, ["one", "two"]),
@@ -200,17 +201,14 @@ def test_windows_beyond_the_ends_of_a_contig_have_n(parts, tmp_path):
     letters = "AGGT" + letters[4:-4] + "AGGT"
     n = len(letters)
     own = Transcript("t", "g", CHR, False, ((0, 2), (2, 2 + 500), (n - 2, n)))
-    variants = [(10, letters[10], "ACGT"["CGTA".index(letters[10])]), (n - 9, letters[n - 9], "")]
+    variants = [(10, letters[10], other(letters[10])), (n - 9, letters[n - 9], "")]
     variants.append((0, "", "ACC"))
     scorer, effects = _score((model, letters, None), [own], variants, tmp_path)
-    donor, acceptor = (
-        log_odds(model, "a", "donor", letters, 2),
-        log_odds(model, "a", "acceptor", letters, 2),
-    )
     assert scorer.exons.has_ends.tolist() == [[True, False], [True, True], [False, True]]
     rows = {pair: k for k, pair in enumerate(zip(effects.alleles, effects.exons, strict=True))}
-    assert effects.log_odds[rows[0, 0], 0, 0] == pytest.approx(donor, abs=2e-5)
-    assert effects.log_odds[rows[0, 1], 1, 0] == pytest.approx(acceptor, abs=2e-5)
+    for k, signal in enumerate(("donor", "acceptor")):
+        expected = log_odds(model, "a", signal, letters, 2)
+        assert effects.log_odds[rows[0, k], k, 0] == pytest.approx(expected, abs=2e-5)
     for allele, exon, boundary, signal in ((1, 2, n - 2, "acceptor"), (2, 0, 2, "donor")):
         at, ref, alt = variants[allele]
         after = letters[:at] + alt + letters[at + len(ref) :]
@@ -228,11 +226,7 @@ def _write(folder, letters, transcripts, variants):
         for strand in "+-"[own.is_reverse]
     ]
     (folder / "x.gff3").write_text("##gff-version 3\n" + "".join(lines))
-    rows = [
-        f"{CHR}\t{at + 1}\trs{k}\t{ref}\t{alt}\t.\t.\t.\n"
-        for k, (at, ref, alt) in enumerate(variants)
-    ]
-    (folder / "x.vcf").write_text(HEADER + "".join(rows))
+    write_vcf(folder / "x.vcf", [(CHR, *variant) for variant in variants])
 
 
 def _annotate(case, seqmtl, folder, options="", model=None, code=0):
@@ -253,7 +247,7 @@ def test_the_vcf_and_the_table_have_the_exons_of_every_allele(case, parts, seqmt
     own.append(dataclasses.replace(own[0], name="x|y,z"))
     (start, end), name = own[0].exons[1], own[0].name
     far = next(p for p in range(12_000) if p > own[0].end + 200)
-    variants = [(p, letters[p], "ACGT"["CGTA".index(letters[p])]) for p in (start, end, far)]
+    variants = [(p, letters[p], other(letters[p])) for p in (start, end, far)]
     variants[1] = (end, letters[end], f"{variants[1][2]},<DEL>")
     _write(tmp_path, letters, own, variants)
     told = _annotate(case, seqmtl, tmp_path, f"--threshold .999 --json {tmp_path}/x.json")
@@ -393,7 +387,7 @@ def test_the_exon_of_a_minigene_has_both_ends(parts, is_reverse, tmp_path):
     start, end = whole.exons[1]
     alone = dataclasses.replace(whole, exons=((start, end),), cds=())
     shifted = dataclasses.replace(alone, exons=((start + 1, end),))
-    variants = [(at, letters[at], "ACGT"["CGTA".index(letters[at])]) for at in (start, end - 1)]
+    variants = [(at, letters[at], other(letters[at])) for at in (start, end - 1)]
     _, expected = _score(parts, [whole], variants, tmp_path)
     scorer, effects = _score(parts, [alone], variants, tmp_path)
     assert scorer.exons.has_ends.tolist() == [[True, True]]

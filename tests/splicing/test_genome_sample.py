@@ -1,7 +1,5 @@
 """Stretches of a genome: the right letters, at most so many, in two folds."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -13,6 +11,7 @@ from seqmtl.splicing import genome_sample
 from seqmtl.splicing.candidates import end_finders
 from seqmtl.splicing.genome_sample import find_candidates, sample_genome
 from seqmtl.splicing.layer import EDGES, Edge
+from tests.invocation import write_pieces
 
 PADDING = 7
 
@@ -65,13 +64,10 @@ def test_proteins_with_an_index_are_refused_as_such(tmp_path):
         sample_genome(tmp_path / "p.fa", 10)
 
 
-def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
+def test_stretches_in_groups_are_as_each_alone(new, tmp_path, monkeypatch):
     """A genome in many small contigs: they are weighed together, and no intron joins two."""
-    lines = (new / "sim/genomes/c.fa").read_text().split()
-    text = "".join(line for line in lines if line[0] != ">")
-    cuts = np.random.default_rng(0).integers(600, 2_500, 60).cumsum()
-    parts = [text[first:last] for first, last in pairwise([0, *cuts.tolist()])]
-    path = write("".join(f">c{k}\n{part}\n" for k, part in enumerate(parts)), "small.fa")
+    sizes = np.random.default_rng(0).integers(600, 2_500, 60)
+    path = write_pieces(new / "sim/genomes/c.fa", tmp_path / "small.fa", sizes)
     model = load(new / "pair.seqmtl")
     layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
     finders = [tuple(end_finders((model.donor, model.acceptor), task)) for task in ("a", "b")]
@@ -90,9 +86,8 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
         for k, ((sites, one), (alone, other)) in enumerate(zip(*found, strict=True)):
             assert_array_equal(sites.starts, alone.starts)
             assert_array_equal(sites.is_reverse, alone.is_reverse)
-            for name in alone.columns:
-                assert_array_equal(sites[name], alone[name])
-            for a, b in zip(one, other, strict=True):
+            columns = [(sites[name], alone[name]) for name in alone.columns]
+            for a, b in (*columns, *zip(one, other, strict=True)):
                 assert_array_equal(a, b)
             first, last = own.bounds[k]
             assert ((sites.starts >= first) & (sites.starts <= last - 2)).all()

@@ -34,6 +34,28 @@ def chains(case, contig):
     return [own for own in chains if own.contig == contig.name and own.introns]
 
 
+@pytest.fixture
+def own_finder(case):
+    """The same, whose layer a test may replace."""
+    return seqmtl.load(case / "splice").predictor("a").finder()
+
+
+def _alone(length):
+    """A contig without GT and AG but those of an intron at its base 150, and that intron."""
+    letters, end = list(np.random.default_rng(1).choice(list("ACT"), 400)), 150 + length
+    letters[150:152], letters[end - 2 : end] = "GT", "AG"
+    return ContigPiece("x", 0, encode("".join(letters))), [IntronChain("x", "+", ((150, end),))]
+
+
+def _displaced(contig, chains):
+    """Chains whose first intron begins at the next place with the letters of a donor."""
+    text = contig.codes.tobytes()
+    for own in chains:
+        (start, end), *rest = own.introns
+        place = text.index(bytes(encode("GT" if own.strand == "+" else "CT")), start + 1)
+        yield own._replace(introns=((place, end), *rest)), (start, end)
+
+
 def _probabilities(judged):
     """Return the probabilities by strand and intron."""
     return {
@@ -43,13 +65,9 @@ def _probabilities(judged):
     }
 
 
-def test_an_intron_without_alternatives_by_hand(case):
-    finder = seqmtl.load(case / "splice").predictor("a").finder()
+def test_an_intron_without_alternatives_by_hand(own_finder):
+    finder, (contig, chains) = own_finder, _alone(140)
     layer = finder.layer._replace(coding_scale=0.0, switch=-100.0, ceiling=1.0, least=(-99, -99))
-    letters = list(np.random.default_rng(1).choice(list("ACT"), 400))  # no GT, no AG
-    letters[150:152], letters[288:290] = "GT", "AG"
-    contig = ContigPiece("x", 0, encode("".join(letters)))
-    chains = [IntronChain("x", "+", ((150, 290),))]
     (judged,) = judge_introns(finder, contig, chains)
     log_weight = layer.scale * judged.log_odds.sum() + layer.introns[140 - layer.shortest] + 6
     for weight in (0.01, 0.3, 2.0):
@@ -92,47 +110,29 @@ def test_strands_are_alike(finder, contig, chains):
         assert_allclose(other["+-"[strand == "+"], n - end, n - start], p, rtol=1e-6)
 
 
-def test_displaced_introns_are_doubtful(finder, contig, chains):
-    text = contig.codes.tobytes()
-    moved = []
-    for own in chains:
-        letters = bytes(encode("GT") if own.strand == "+" else encode("CT"))
-        (start, end), *rest = own.introns
-        place = text.index(letters, start + 1)
-        moved.append(own._replace(introns=((place, end), *rest)))
+def test_displaced_introns_are_doubtful_and_have_an_alternative(finder, contig, chains):
+    moved = {own.introns[0]: (own, intron) for own, intron in _displaced(contig, chains)}
     true = _probabilities(judge_introns(finder, contig, chains))
-    false = _probabilities(judge_introns(finder, contig, moved))
-    displaced = [p for key, p in false.items() if key not in true]
+    judged = [*judge_introns(finder, contig, [own for own, _ in moved.values()])]
+    displaced = [p for key, p in _probabilities(judged).items() if key not in true]
     assert len(displaced) >= 10
     assert np.median([*true.values()]) > 0.9
     assert np.median(displaced) < 0.1
-
-
-def test_a_doubtful_intron_has_an_alternative(finder, contig, chains):
-    text, moved = contig.codes.tobytes(), {}
-    for own in chains:
-        if own.strand == "+":
-            (start, end), *rest = own.introns
-            place = text.index(bytes(encode("GT")), start + 1)
-            if place - start < 100 and place < end - 2:
-                moved[place, end] = (own._replace(introns=((place, end), *rest)), (start, end))
-    assert len(moved) > 5
-    judged = judge_introns(finder, contig, [one for one, _ in moved.values()])
-    found = {one.chain.introns[0]: (one.probabilities[0], one.alternatives[0]) for one in judged}
-    agree = [found[key][1] == intron for key, (_, intron) in moved.items() if found[key][0] < 0.1]
+    agree = []
+    for one in judged:
+        place, _ = one.chain.introns[0]
+        start, end = moved[one.chain.introns[0]][1]
+        if one.chain.strand == "+" and place - start < 100 and one.probabilities[0] < 0.1:
+            agree.append(one.alternatives[0] == (start, end))
     assert len(agree) > 5
     assert np.mean(agree) > 0.8
 
 
-def test_introns_shorter_than_those_of_the_model(case, contig):
-    finder = seqmtl.load(case / "splice").predictor("a").finder()
-    first, length = finder.layer.shortest, 60
-    assert first > length
-    letters = list(np.random.default_rng(1).choice(list("ACT"), 400))
-    letters[150:152], letters[208:210] = "GT", "AG"
-    short = ContigPiece("x", 0, encode("".join(letters)))
+def test_introns_shorter_than_those_of_the_model(own_finder):
+    finder, (contig, chains) = own_finder, _alone(60)
+    assert finder.layer.shortest > 60
     finder.layer = finder.layer._replace(shift=5.0, coding_shift=5.0, least=(-99, -99))
-    (judged,) = judge_introns(finder, short, [IntronChain("x", "+", ((150, 210),))])
+    (judged,) = judge_introns(finder, contig, chains)
     assert 0 < judged.probabilities[0] <= 1
 
 
@@ -175,85 +175,73 @@ def _judge(seqmtl, case, path, options, folder):
     return seqmtl(f"introns {case}/splice {genome} {path} --organism a -o {folder} {options}")
 
 
-def test_genes_get_an_attribute(case, tmp_path, seqmtl):
+def test_genes_get_an_attribute_in_reading_direction(case, tmp_path, seqmtl):
     annotation = case / "sim/annotation/a.gff3"
     _judge(seqmtl, case, annotation, f"--json {tmp_path}/n.json", tmp_path / "out")
-    before = annotation.read_text().splitlines()
-    after = (tmp_path / "out/a.gff3").read_text().splitlines()
-    assert len(before) == len(after)
+    _, *rows = rows_of(tmp_path / "out/introns.tsv")
+    of_intron = {(row[0], row[3], int(row[1]) - 1, int(row[2])): row[8] for row in rows}
     chains = {own.transcript: own for own in read_intron_chains(annotation)[0]}
     _, *rows = rows_of(tmp_path / "out/transcripts.tsv")
-    lowest = {row[0]: row[6] for row in rows}
-    n_with = 0
-    for old, new in zip(before, after, strict=True):
+    lowest, n_with = {row[0]: float(row[6]) for row in rows}, 0
+    after = (tmp_path / "out/a.gff3").read_text().splitlines()
+    for old, new in zip(annotation.read_text().splitlines(), after, strict=True):
         plain, _, values = new.partition(";intron_probability=")
         assert plain == old
         if values:
             n_with += 1
-            name = old.partition("ID=")[2].partition(";")[0]
-            assert len(values.split(",")) == len(chains[name].introns)
-            assert min(map(float, values.split(","))) == float(lowest[name])
-    assert n_with == len(rows) == sum(bool(own.introns) for own in chains.values())
-
-
-def test_attributes_are_in_reading_direction(case, tmp_path, seqmtl):
-    _judge(seqmtl, case, case / "sim/annotation/a.gff3", "", tmp_path / "out")
-    _, *rows = rows_of(tmp_path / "out/introns.tsv")
-    of_intron = {(row[0], row[3], int(row[1]) - 1, int(row[2])): row[8] for row in rows}
-    chains = {own.transcript: own for own in read_intron_chains(case / "sim/annotation/a.gff3")[0]}
-    for line in (tmp_path / "out/a.gff3").read_text().splitlines():
-        plain, _, values = line.partition(";intron_probability=")
-        if values:
-            own = chains[plain.partition("ID=")[2].partition(";")[0]]
+            own = chains[old.partition("ID=")[2].partition(";")[0]]
             introns = own.introns if own.strand == "+" else own.introns[::-1]
             keys = [(own.contig, own.strand, *intron) for intron in introns]
             assert values.split(",") == [of_intron[key] for key in keys]
+            assert min(map(float, values.split(","))) == lowest[own.transcript]
+    assert n_with == len(rows) == sum(bool(own.introns) for own in chains.values())
 
 
-def test_transcripts_of_gtf_without_rows_of_their_own(case, contig, chains, tmp_path, seqmtl):
-    rows = []
+def _gtf(path, transcript, contig, introns, strand, kinds=("exon",)):
+    """Append a transcript with exons between introns, and of 60 bases beside them."""
+    ends = [introns[0][0] - 60, *(end for intron in introns for end in intron), introns[-1][1] + 60]
+    bounds = [*zip(ends[::2], ends[1::2], strict=True)]
+    rows = [("transcript", ends[0], ends[-1])] * ("transcript" in kinds)
+    rows += [("exon", *pair) for pair in bounds]
+    names = f'gene_id "g"; transcript_id "{transcript}";'
+    lines = [
+        "\t".join(map(str, (contig, "x", kind, first + 1, last, ".", strand, ".", names)))
+        for kind, first, last in rows
+    ]
+    with open(path, "a") as stream:
+        stream.write("\n".join(lines) + "\n")
+
+
+def _written(case, path, seqmtl):
+    """Judge GTF, and return its rows as they were, and the values of the attribute."""
+    _judge(seqmtl, case, path, "", path.parent / "out")
+    lines = (path.parent / "out" / path.name).read_text().splitlines()
+    parts = [line.partition(' intron_probability "') for line in lines]
+    return [old.rstrip() for old, *_ in parts], [values.rstrip('";') for *_, values in parts]
+
+
+def test_transcripts_of_gtf_without_rows_of_their_own(case, chains, tmp_path, seqmtl):
+    path = tmp_path / "x.gtf"
     for own in chains:
-        ends = [own.introns[0][0] - 60, *(end for intron in own.introns for end in intron)]
-        ends.append(own.introns[-1][1] + 60)
-        for first, last in zip(ends[::2], ends[1::2], strict=True):
-            columns = ("chr1", "x", "exon", first + 1, last, ".", own.strand, ".")
-            names = f'gene_id "g"; transcript_id "{own.transcript}";'
-            rows.append("\t".join(map(str, columns)) + f"\t{names}")
-    (tmp_path / "x.gtf").write_text("\n".join(rows) + "\n")
-    _judge(seqmtl, case, tmp_path / "x.gtf", "", tmp_path / "out")
-    lines = (tmp_path / "out/x.gtf").read_text().splitlines()
-    assert [line.partition(" intron_probability ")[0].rstrip() for line in lines] == rows
-    values = [line.partition(' intron_probability "')[2].rstrip('";') for line in lines]
-    assert [value.count(",") + 1 for value in values if value] == [
-        len(own.introns) for own in chains
-    ]
-
-
-def _exon_rows(contig, start, end, strand):
-    """Return rows of GTF: a transcript, and its exons before and behind an intron."""
-    names = 'gene_id "g1"; transcript_id "t1";'
-    bounds = [("transcript", start - 49, end + 50), ("exon", start - 49, start)]
-    return [
-        "\t".join(map(str, (contig, "x", kind, a, b, ".", strand, ".", names)))
-        for kind, a, b in [*bounds, ("exon", end + 1, end + 50)]
-    ]
+        _gtf(path, own.transcript, "chr1", own.introns, own.strand)
+    rows, values = _written(case, path, seqmtl)
+    assert rows == path.read_text().splitlines()
+    sizes = [value.count(",") + 1 for value in values if value]
+    assert sizes == [len(own.introns) for own in chains]
 
 
 def test_one_name_on_two_contigs(case, tmp_path, seqmtl):
     chains = read_intron_chains(case / "sim/annotation/a.gff3")[0]
-    introns = []
-    for contig in ("chr1", "chr3"):
+    keys = []
+    for contig, shift in (("chr1", 0), ("chr3", 1)):  # the second is without its letters
         own = next(own for own in chains if own.contig == contig and own.introns)
-        introns.append((contig, *own.introns[0], own.strand))
-    introns[1] = introns[1][0], introns[1][1] - 1, *introns[1][2:]  # without its letters
-    rows = [row for intron in introns for row in _exon_rows(*intron)]
-    (tmp_path / "x.gtf").write_text("\n".join(rows) + "\n")
-    _judge(seqmtl, case, tmp_path / "x.gtf", "", tmp_path / "out")
+        start, end = own.introns[0]
+        keys.append((contig, start - shift, end))
+        _gtf(tmp_path / "x.gtf", "t1", contig, [keys[-1][1:]], own.strand, ("transcript", "exon"))
+    _, values = _written(case, tmp_path / "x.gtf", seqmtl)
     _, *table = rows_of(tmp_path / "out/introns.tsv")
     p_of = {(row[0], int(row[1]) - 1, int(row[2])): row[8] for row in table}
-    written = (tmp_path / "out/x.gtf").read_text().splitlines()
-    values = [line.partition('intron_probability "')[2].rstrip('";') for line in written]
-    assert values[::3] == [p_of[intron[:3]] for intron in introns]
+    assert values[::3] == [p_of[key] for key in keys]
     assert float(values[0]) > float(values[3]) == 0
     assert not any(values[1::3] + values[2::3])
 
@@ -294,23 +282,16 @@ def test_rows_of_introns_are_filtered(case, contig, chains, finder, tmp_path, se
             "x.gff3": (*hint[:5], reads, *hint[6:], f"ID=i{k}"),
         }[name.removesuffix(".gz")]
         rows.append("\t".join(map(str, columns)))
-    content = "\n".join(rows) + "\n"
-    if name.endswith(".gz"):
-        (tmp_path / name).write_bytes(gzip.compress(content.encode()))
-    else:
-        (tmp_path / name).write_text(content)
+    content = ("\n".join(rows) + "\n").encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     _judge(seqmtl, case, tmp_path / name, "--min-probability 0.1", tmp_path / "out")
     _, *table = rows_of(tmp_path / "out/introns.tsv")
-    reads_of = {(int(row[1]) - 1, int(row[2]), row[3]): row[10] for row in table}
-    p_of = {(int(row[1]) - 1, int(row[2]), row[3]): row[8] for row in table}
-    assert [reads_of[key] for key in true] == [str(k + 1) for k in range(len(true))]
+    found = {(int(row[1]) - 1, int(row[2]), row[3]): (row[8], row[10]) for row in table}
+    assert [found[key][1] for key in true] == [str(k + 1) for k in range(len(true))]
     raw = (tmp_path / "out" / name).read_bytes()
     written = (gzip.decompress(raw) if name.endswith(".gz") else raw).decode().splitlines()
-    passing = [
-        row
-        for row, key in zip(rows, [*true, *false], strict=True)
-        if p_of[key] == "." or float(p_of[key]) >= 0.1
-    ]
+    p_of_rows = [found[key][0] for key in (*true, *false)]
+    passing = [row for row, p in zip(rows, p_of_rows, strict=True) if p == "." or float(p) >= 0.1]
     assert len(true) // 2 < len(passing) <= len(true)
     if name in ("x.hints", "x.gff3"):
         assert [line.rpartition(";intron_probability=")[0] for line in written] == passing
@@ -319,32 +300,27 @@ def test_rows_of_introns_are_filtered(case, contig, chains, finder, tmp_path, se
 
 
 def test_what_cannot_be_judged(case, tmp_path, seqmtl):
-    def refused(command, code=2):
-        return seqmtl(command, code).err
-
-    annotation, genome = case / "sim/annotation/a.gff3", case / "sim/genomes/a.fa"
-    end = f"-o {tmp_path}/out"
-    message = refused(f"introns {case}/donor {genome} {annotation} --organism a {end}")
-    assert "model of seqmtl pair" in message
-    message = refused(
-        f"introns {case}/splice {genome} {annotation} --organism a --min-probability 0.1 {end}"
-    )
-    assert "transcripts.tsv" in message
-    (tmp_path / "x.bed").write_text("chrQ\t10\t90\tj\t5\t+\nchrQ\t20\t90\tj\t7\t+\n")
-    assert "chrQ" in refused(
-        f"introns {case}/splice {genome} {tmp_path}/x.bed --organism a {end}", 1
-    )
-    (tmp_path / "x.bed").write_text("chr1\t10\t90\tj\t5\t+\nchr1\t20\t99999999\tj\t7\t+\n")
-    message = refused(f"introns {case}/splice {genome} {tmp_path}/x.bed --organism a {end}", 1)
-    assert "right genome" in message
-    genes = annotation.read_text().splitlines()
-    shifted = [line.split("\t") for line in genes if "\t" in line]
-    for row in shifted:
+    genes = case / "sim/annotation/a.gff3"
+    rows = [line.split("\t") for line in genes.read_text().splitlines() if "\t" in line]
+    for row in rows:
         row[3] = str(int(row[3]) + 1)
-    (tmp_path / "x.gff3").write_text("".join("\t".join(row) + "\n" for row in shifted))
-    message = refused(f"introns {case}/splice {genome} {tmp_path}/x.gff3 --organism a {end}", 1)
-    assert "without the letters of a site" in message
-    (tmp_path / "x.gff3").write_text("")
-    message = refused(f"introns {case}/splice {genome} {tmp_path}/x.gff3 --organism a {end}", 1)
-    assert "introns must be GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF)" in message
+    files = {
+        "other.bed": "chrQ\t10\t90\tj\t5\t+\nchrQ\t20\t90\tj\t7\t+\n",
+        "longer.bed": "chr1\t10\t90\tj\t5\t+\nchr1\t20\t99999999\tj\t7\t+\n",
+        "shifted.gff3": "".join("\t".join(row) + "\n" for row in rows),
+        "empty.gff3": "",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    formats = "introns must be GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF)"
+    for model, path, options, code, message in (
+        ("donor", genes, "", 2, "model of seqmtl pair"),
+        ("splice", genes, "--min-probability 0.1", 2, "transcripts.tsv"),
+        ("splice", tmp_path / "other.bed", "", 1, "chrQ"),
+        ("splice", tmp_path / "longer.bed", "", 1, "right genome"),
+        ("splice", tmp_path / "shifted.gff3", "", 1, "without the letters of a site"),
+        ("splice", tmp_path / "empty.gff3", "", 1, formats),
+    ):
+        command = f"introns {case}/{model} {case}/sim/genomes/a.fa {path} --organism a {options}"
+        assert message in seqmtl(f"{command} -o {tmp_path}/out", code).err
     assert not (tmp_path / "out").exists()

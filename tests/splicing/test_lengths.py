@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.layer import PairLayer
@@ -18,9 +19,17 @@ from seqmtl.splicing.regions import KnownSites
 ONE = np.ones((1, 1))
 
 
-def _beyond(table):
-    """Share of the introns that are longer than the table."""
-    return (np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])).sum()
+def _tails(table):
+    """Shares of the introns that are longer than the table, by tail."""
+    return np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
+
+
+def _sums_to_one(table):
+    return np.exp(table.introns).sum() + _tails(table).sum() == pytest.approx(1.0)
+
+
+def _layer_of(table):
+    return PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros(CODING_SHAPE), tails=table.tails)
 
 
 def _lengths(introns):
@@ -43,16 +52,13 @@ def test_intron_lengths_are_smoothed_and_every_length_is_possible():
     table = length_tables({"x": introns}, ONE)["x"]
     lengths = np.arange(table.shortest, table.shortest + table.introns.size)
     p = np.exp(table.introns)
-    assert p.sum() + _beyond(table) == pytest.approx(1.0)
-    assert lengths[np.searchsorted(np.cumsum(p), 0.5)] == pytest.approx(
-        np.median(introns), rel=0.05
-    )
+    assert _sums_to_one(table)
+    median = lengths[np.searchsorted(np.cumsum(p), 0.5)]
+    assert median == pytest.approx(np.median(introns), rel=0.05)
     assert lengths[-1] == pytest.approx(1.5 * np.quantile(introns, 0.99), rel=0.1)
     p /= p.sum()
     # the log-normal density that they were drawn from, where there are many
-    true = np.exp(-0.5 * ((np.log(lengths) - 5.0) / 0.5) ** 2) / (
-        0.5 * np.sqrt(2 * np.pi) * lengths
-    )
+    true = norm.pdf(np.log(lengths), 5.0, 0.5) / lengths
     common = true > 0.5 * true.max()
     assert_allclose(p[common], true[common], rtol=0.15)
     assert p.min() > 0.01 / lengths[-1] / np.log(lengths[-1])
@@ -64,10 +70,8 @@ def test_no_intron_is_shorter_than_the_shortest_that_is_annotated():
     own["a"][0], own["b"][0] = 52, 41
     tables = length_tables(own, np.full((3, 3), 0.5) + 0.5 * np.eye(3))
     assert [tables[name].shortest for name in own] == [52, 41, 41]  # one intron is no rule
-    for table in tables.values():
-        assert np.exp(table.introns).sum() + _beyond(table) == pytest.approx(1.0)
-    alone = length_tables({"c": own["c"]}, ONE)["c"]
-    assert alone.shortest < 30
+    assert all(map(_sums_to_one, tables.values()))
+    assert length_tables({"c": own["c"]}, ONE)["c"].shortest < 30
 
 
 def test_few_introns_borrow_from_relatives():
@@ -105,12 +109,10 @@ def test_one_intron_is_enough_and_no_intron_is_refused():
 
 def test_long_introns_have_tails_of_their_scales():
     rng = np.random.default_rng(3)
-    far = np.concatenate(
-        [1000 + rng.geometric(1 / 2000, 1000), 1000 + rng.geometric(1 / 32e3, 1000)]
-    )
+    far = 1000 + rng.geometric(np.repeat([1 / 2000, 1 / 32e3], 1000))
     table = length_tables({"x": np.concatenate([rng.integers(100, 900, 8000), far])}, ONE)["x"]
     assert table.shortest + table.introns.size - 1 == 1000
-    masses = np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
+    masses = _tails(table)
     scales = 1 / table.tails[:, 1]
     assert_allclose(scales, [500, 2_000, 8_000, 32_000, 128_000])
     assert masses.sum() == pytest.approx(0.2, abs=0.01)
@@ -119,7 +121,7 @@ def test_long_introns_have_tails_of_their_scales():
         longer = masses @ np.exp((1000 - n) * table.tails[:, 1])
         assert longer == pytest.approx((far > n).mean() * 0.2, abs=0.01)
     # the density of the lengths 1 to n; longer ones count as n
-    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros(CODING_SHAPE), tails=table.tails)
+    layer = _layer_of(table)
     density = layer.density(200_000)
     assert density.sum() == pytest.approx(1.0)
     assert density[layer.shortest - 2] == 0 < density[layer.shortest - 1]
@@ -133,8 +135,7 @@ def test_far_introns_alone_are_no_error():
     for lengths in ([70_000, 80_000], [200_000], [3_000_000]):
         table = length_tables({"x": np.array(lengths)}, ONE)["x"]
         assert np.isfinite(table.introns).all()
-        masses = np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
-        assert masses[-2:].sum() > 0.9
+        assert _tails(table)[-2:].sum() > 0.9
 
 
 def _layer(shortest, density, n_introns):
@@ -160,7 +161,7 @@ def test_a_genome_of_its_own_replaces_the_prior_by_its_number_of_introns():
 
     def share(n):  # of introns of up to 500 bases
         table = mixed_table(rng.integers(90, 110, n), np.full(n, 0.5), prior)
-        assert np.exp(table.introns).sum() + _beyond(table) == pytest.approx(1.0)
+        assert _sums_to_one(table)
         p = np.exp(table.introns)
         return p[: 501 - table.shortest].sum()
 
@@ -174,7 +175,7 @@ def test_without_labels_introns_may_be_far_longer_than_those_of_relatives():
     prior = np.zeros(200)
     prior[79:120] = 1 / 41
     none = mixed_table(_lengths([]), np.zeros(0), prior)
-    far = np.exp(none.tails[:, 0]) / -np.expm1(-none.tails[:, 1])
+    far = _tails(none)
     # a fifth, uniform in the logarithm from 80 to 100,000 bases, beyond the table
     end = none.shortest + none.introns.size - 1
     assert far.sum() == pytest.approx(0.2 * np.log(1e5 / end) / np.log(1e5 / 80), abs=0.01)
@@ -182,18 +183,14 @@ def test_without_labels_introns_may_be_far_longer_than_those_of_relatives():
     # and with 400 introns of 5 to 40 kb, all but a few are as long
     long = np.random.default_rng(0).integers(5_000, 40_000, 400)
     table = mixed_table(long, np.ones(400), prior)
-    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros(CODING_SHAPE), tails=table.tails)
-    density = layer.density(200_000)
+    density = _layer_of(table).density(200_000)
     assert density[:1_000].sum() < 0.15
     assert density[3_000:60_000].sum() > 0.7
 
 
 def test_exons_add_up_to_the_share_of_introns_that_they_follow():
-    exons = {
-        "a": _lengths([19, 100, 120, 599, 600, 9000]),
-        "b": _lengths([50] * 40),
-        "c": _lengths([]),
-    }
+    of_a = _lengths([19, 100, 120, 599, 600, 9000])
+    exons = {"a": of_a, "b": _lengths([50] * 40), "c": _lengths([])}
     introns = {"a": _lengths([80] * 10), "b": _lengths([80] * 50), "c": _lengths([])}
     alike = np.ones((3, 3))
     found = exon_densities(exons, introns, alike)
@@ -204,9 +201,8 @@ def test_exons_add_up_to_the_share_of_introns_that_they_follow():
         assert own.shape == (600,)
         assert not own[:20].any()
         assert own.sum() == pytest.approx(expected[name])
-    assert exon_densities({"x": exons["a"]}, {"x": introns["a"]}, ONE)["x"].sum() == pytest.approx(
-        0.3
-    )
+    alone = exon_densities({"x": of_a}, {"x": introns["a"]}, ONE)["x"]
+    assert alone.sum() == pytest.approx(0.3)
     assert not exon_densities({"x": _lengths([7, 600])}, {"x": introns["a"]}, ONE)["x"].size
 
 
@@ -214,5 +210,4 @@ def test_no_intron_that_is_learnt_is_below_15_bases():
     prior = np.ones(1_000) / 1_000
     table = mixed_table(np.full(2_000, 5), np.ones(2_000), prior)
     assert table.shortest == 15
-    masses = np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
-    assert_allclose(np.exp(table.introns).sum() + masses.sum(), 1.0, rtol=1e-6)
+    assert _sums_to_one(table)

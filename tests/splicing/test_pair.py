@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from seqmtl import TaskKernel, Windows
 from seqmtl.commands.evaluate import _joined
 from seqmtl.core.weights import TaskWeights
-from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
 from seqmtl.loading import load
@@ -54,31 +54,24 @@ def test_partners_help_and_one_command_shows_it(case, tmp_path, capsys):
     assert (tmp_path / "curves.svg").read_bytes().startswith(b"<?xml")
     assert lines[0] == ["signal", "method", "organism", "auprc_genome", "auroc", "precision_80"]
     assert [line[:3] for line in lines[1:4]] == [
-        ["donor", "alone", "a"],
-        ["donor", "alone", "b"],
-        ["donor", "alone", "mean"],
+        ["donor", "alone", name] for name in ("a", "b", "mean")
     ]
+    rows = {tuple(line[:3]): line[3] for line in lines}
     for signal in SIGNALS:
-        for organism in "ab":
-            alone, paired = (
-                metrics[signal][method]["tasks"][organism]["auprc_genome"]
-                for method in ("alone", "paired")
-            )
-            assert paired > alone + 0.05
-            for method in ("alone", "paired"):
-                task = metrics[signal][method]["tasks"][organism]
-                assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
-                (row,) = [line for line in lines if line[:3] == [signal, method, organism]]
-                assert row[3] == f"{task['auprc_genome']:.4f}"
         # the site alone is what the site model's own evaluation gives
         data = case / f"{signal}s"
         run(f"evaluate {case / signal} {data} --bootstrap 0 --json {tmp_path}/own.json")
-        own = json.loads((tmp_path / "own.json").read_text())
+        own = json.loads((tmp_path / "own.json").read_text())["tasks"]
         for organism in "ab":
-            expected = own["tasks"][organism]
-            found = metrics[signal]["alone"]["tasks"][organism]
-            assert (found["n"], found["n_positive"]) == (expected["n"], expected["n_positive"])
-            assert found["auprc_genome"] == pytest.approx(expected["auprc_genome"], abs=1e-3)
+            tasks = {method: metrics[signal][method]["tasks"][organism] for method in METHODS}
+            alone, paired = (tasks[method]["auprc_genome"] for method in ("alone", "paired"))
+            assert paired > alone + 0.05
+            for method, task in tasks.items():
+                assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
+                assert rows[signal, method, organism] == f"{task['auprc_genome']:.4f}"
+            for name in ("n", "n_positive"):
+                assert tasks["alone"][name] == own[organism][name]
+            assert alone == pytest.approx(own[organism]["auprc_genome"], abs=1e-3)
 
 
 def _by_hand(model, letters, word):
@@ -121,11 +114,8 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
         if not n_excluded:
             assert_allclose(got, np.sort(expected), atol=2e-3)
         labels = held.labels > 0
-        n_true = sum(
-            (w.labels > 0).sum()
-            for w in [read_dataset(case / f"{signal}s", split="test", organism="b").windows]
-        )
-        assert labels.sum() == n_true
+        windows = read_dataset(case / f"{signal}s", split="test", organism="b").windows
+        assert labels.sum() == (windows.labels > 0).sum()
 
 
 def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
@@ -154,11 +144,8 @@ def test_a_region_shorter_than_a_window_has_no_candidates(case):
 
 def test_values_are_the_best_within_their_bounds(monkeypatch):
     monkeypatch.setattr(fit, "_GAIN", 1e-9)
-    rng, low, high = (
-        np.random.default_rng(0),
-        np.array([-9.0, 0.0, -9.0]),
-        np.array([9.0, 9.0, 0.4]),
-    )
+    rng = np.random.default_rng(0)
+    low, high = np.array([-9.0, 0.0, -9.0]), np.array([9.0, 9.0, 0.4])
     X = rng.normal(size=(300, 3)) * [1.0, 10.0, 0.1]
     y = rng.random(300) < 1 / (1 + np.exp(-X @ [1.5, -0.02, 3.0]))
 
@@ -236,24 +223,12 @@ def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
         (lambda h, a: a.pop("donor.W"), "array W is missing"),
         (lambda h, a: a.update({"x.W": np.zeros(1)}), "array x.W does not belong"),
         (lambda h, a: h.update(donor=h["acceptor"]), "must be trained on donor sites"),
+        (lambda h, a: a.update(coding=np.zeros((2, 3, 4096), "f4")), "array coding must be"),
+        (lambda h, a: a.update(coding=np.zeros((2, 3, 3, 256), "f4")), "array coding must be"),
     ],
 )
-def test_damaged_files_are_refused(case, tmp_path, change, message):
-    header, arrays = read_arrays(case / "splice")
-    arrays = {name: np.array(array) for name, array in arrays.items()}
-    change(header, arrays)
-    write_arrays(tmp_path / "bad", header, arrays)
-    with pytest.raises(ModelFileError, match=message):
-        load(tmp_path / "bad")
-
-
-def test_content_of_another_shape_is_refused(case, tmp_path):
-    header, arrays = read_arrays(case / "splice")
-    for shape in ((2, 3, 4096), (2, 3, 3, 256)):
-        changed = {**arrays, "coding": np.zeros(shape, dtype=np.float32)}
-        write_arrays(tmp_path / "other", header, changed)
-        with pytest.raises(ModelFileError, match="array coding must be"):
-            load(tmp_path / "other")
+def test_damaged_files_are_refused(case, refused, change, message):
+    refused(case / "splice", change, message)
 
 
 def test_predict_says_that_it_cannot(case):
@@ -359,20 +334,16 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
     (tmp_path / "a.bed").write_text("chr1\t5000\t15000\n")
     text = (case / "sim/dataset.toml").read_text().replace('"genomes/', f'"{case}/sim/genomes/')
     text = text.replace('"annotation/', f'"{case}/sim/annotation/')
-    rows = text.split("\n")
-    at = next(k for k, row in enumerate(rows) if row.startswith("annotation"))
-    rows.insert(at, f'mask = "{tmp_path}/a.bed"')
-    (tmp_path / "a.toml").write_text("\n".join(rows))
+    masked = text.replace("\nannotation", f'\nmask = "{tmp_path}/a.bed"\nannotation', 1)
+    (tmp_path / "a.toml").write_text(masked)
     for signal in SIGNALS:
         data = tmp_path / f"{signal}s"
         run(f"dataset {tmp_path}/a.toml --signal {signal} -o {data}")
     model, pieces = load(case / "splice"), []
     for folder in (case, tmp_path):
         paths = [folder / f"{signal}s" for signal in SIGNALS]
-        held, finders = (
-            read_both(*paths, "a", "test"),
-            end_finders((model.donor, model.acceptor), "a", paths=paths),
-        )
+        held = read_both(*paths, "a", "test")
+        finders = end_finders((model.donor, model.acceptor), "a", paths=paths)
         (bounds,) = cut_regions(held[0], 10_000, 1_000_000)
         pieces.append(find_piece(finders, held, bounds, model.layer_of("a").coding))
     first, second = pieces
@@ -391,12 +362,10 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
         err = seqmtl(f"evaluate {case / model} {folders} {options}").err
         assert f"{n_masked.sum()} candidates ignored: in masked regions" in err
         found = json.loads((tmp_path / "x.json").read_text())
-        tasks = (
-            [found["tasks"]]
-            if model == "donor"
-            else [found["signals"][signal]["paired"]["tasks"] for signal in SIGNALS]
+        parts = (
+            [found] if model == "donor" else [own["paired"] for own in found["signals"].values()]
         )
-        assert sum(own["a"]["n"] for own in tasks) == n.sum()
+        assert sum(own["tasks"]["a"]["n"] for own in parts) == n.sum()
 
 
 def _with_another(model, name):
@@ -415,24 +384,6 @@ def _with_another(model, name):
     )
 
 
-def test_an_organism_without_regions_has_its_lengths_and_shared_values(case):
-    donor, acceptor, *paths = _inputs(case)
-    donor, acceptor = _with_another(donor, "z"), _with_another(acceptor, "z")
-    with pytest.raises(SeqmtlError, match="but lack z"):
-        fit_layer(donor, acceptor, *paths)
-    lengths = {"z": np.repeat([400, 3_000], [80, 20])}
-    layer = fit_layer(donor, acceptor, *paths, lengths=lengths)
-    z, b = layer["z"], layer["b"]
-    assert list(layer) == ["a", "b", "z"]
-    assert (z.n_introns, z.n_sites, z.n_coding) == (100, 0, 0)
-    near = slice(349, 450)
-    assert z.density(1_000)[near].sum() > 0.4 > b.density(1_000)[near].sum()
-    assert 1 - z.density(1_001)[:1_000].sum() > 0.1 > 1 - b.density(1_001)[:1_000].sum()
-    assert z.coding.any()  # that of relatives
-    assert 0 < z.scale < 5
-    assert PairedModel(donor, acceptor, layer).tasks == ("a", "b", "z")
-
-
 def _pieces(rng, codons, n):
     """Pieces of coding sequence whose first base is at position 1 of a codon, and random ones."""
     exons = [encode("".join(rng.choice(codons, 41)))[1:-1] for _ in range(n)]
@@ -440,16 +391,26 @@ def _pieces(rng, codons, n):
     return Transcribed(exons, [1] * n, introns, [1] * n)
 
 
-def test_further_exons_and_introns_teach_content(case):
+def test_an_organism_without_regions_has_its_lengths_and_further_exons_teach_content(case):
     donor, acceptor, *paths = _inputs(case)
     donor, acceptor = _with_another(donor, "z"), _with_another(acceptor, "z")
     # with TAA, TAG and TGA in the other frames
     rng, codons = np.random.default_rng(0), "GCC AAG GTG CTC GAC AAT GAT CTA ATA".split()
-    sample, lengths = _pieces(rng, codons, 500), {"z": np.repeat([400], 80)}
+    sample, lengths = _pieces(rng, codons, 500), {"z": np.repeat([400, 3_000], [80, 20])}
+    with pytest.raises(SeqmtlError, match="but lack z"):
+        fit_layer(donor, acceptor, *paths)
     without = fit_layer(donor, acceptor, *paths, lengths=lengths)
+    z, b = without["z"], without["b"]
+    assert list(without) == ["a", "b", "z"]
+    assert (z.n_introns, z.n_sites, z.n_coding) == (100, 0, 0)
+    near = slice(349, 450)
+    assert z.density(1_000)[near].sum() > 0.4 > b.density(1_000)[near].sum()
+    assert 1 - z.density(1_001)[:1_000].sum() > 0.1 > 1 - b.density(1_001)[:1_000].sum()
+    assert z.coding.any()  # that of relatives
+    assert 0 < z.scale < 5
+    assert PairedModel(donor, acceptor, without).tasks == ("a", "b", "z")
     layer = fit_layer(donor, acceptor, *paths, lengths=lengths, samples={"z": sample})
     n_words = sum(piece.size - 4 for piece in sample.exons)
-    assert without["z"].n_coding == 0
     assert layer["z"].n_coding == pytest.approx(n_words, rel=0.01)
     for name in "ab":
         assert layer[name].n_introns == without[name].n_introns
@@ -467,25 +428,19 @@ def test_further_exons_and_introns_teach_content(case):
 
 
 def test_curves_of_pairs_have_a_name_for_each_way_of_scoring():
+    tasks = np.array(["ant", "bee"])
     results = [
         CandidateScores(
-            np.array([1, -1], dtype=np.int8),
-            np.array([k, 0.5]),
-            np.array(["ant", "bee"]),
-            np.array([1, k + 1]),
-            signal=signal,
-            method=method,
+            np.array([1, -1], "i1"), scores, tasks, counts, signal=signal, method=method
         )
-        for k, (signal, method) in enumerate([("donor", "alone"), ("acceptor", "paired")])
+        for scores, counts, signal, method in (
+            (np.array([0, 0.5]), np.array([1, 1]), "donor", "alone"),
+            (np.array([1, 0.5]), np.array([1, 2]), "acceptor", "paired"),
+        )
     ]
-    labels, scores, names, counts, *_ = _joined(results)
-    assert labels.tolist() == [1, -1, 1, -1]
-    assert scores.tolist() == [0, 0.5, 1, 0.5]
-    assert names.tolist() == [
-        "ant, donor alone",
-        "bee, donor alone",
-        "ant, acceptor paired",
-        "bee, acceptor paired",
-    ]
-    assert counts is not None
-    assert counts.tolist() == [1, 1, 1, 2]
+    labels, scores, names, counts, *_ = (part.tolist() for part in _joined(results)[:4])
+    assert labels == [1, -1, 1, -1]
+    assert scores == [0, 0.5, 1, 0.5]
+    ways = ("donor alone", "acceptor paired")
+    assert names == [f"{name}, {way}" for way in ways for name in ("ant", "bee")]
+    assert counts == [1, 1, 1, 2]

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 import seqmtl
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.io.genome import read_contigs
-from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import encode
 from tests.invocation import rows_of
 
@@ -76,14 +75,8 @@ def test_a_predictor_tells_its_organism_and_once_that_it_is_not_calibrated(case,
 def test_letters_come_in_any_form(case, contig):
     predictor, letters = seqmtl_predictor(case / "splice"), contig[:5_000]
     usual = predictor(letters)
-    forms = [
-        letters.lower(),
-        letters.encode(),
-        Seq(letters),
-        SeqRecord(Seq(letters), id="x"),
-        encode(letters),
-    ]
-    for form in forms:
+    texts = letters.lower(), letters.encode(), Seq(letters), SeqRecord(Seq(letters), id="x")
+    for form in (*texts, encode(letters)):
         for expected, table in zip(usual, predictor(form), strict=True):
             assert_array_equal(expected, table)
     assert not predictor("").sites.size
@@ -111,14 +104,8 @@ def test_a_relative_that_is_an_organism_of_the_model_counts_alone(name):
     """Its name is not that of the new organism, in whose place it would be."""
     model = seqmtl.load(f"starter:{name}")
     letters = "".join(np.random.default_rng(0).choice(list("ACGT"), 3_000))
-    sites = [
-        predictor(letters).sites
-        for predictor in (
-            model.predictor(like="zebrafish"),
-            model.predictor("x", like="d_rerio"),
-            model.predictor("z_mays"),
-        )
-    ]
+    names = ((None, "zebrafish"), ("x", "d_rerio"), ("z_mays", None))
+    sites = [model.predictor(name, like=like)(letters).sites for name, like in names]
     assert_array_equal(sites[0], sites[1])
     assert len(sites[0]) != len(sites[2]) or np.any(sites[0]["score"] != sites[2]["score"])
     own = seqmtl.load("starter:donor").predictor("d_rerio")(letters).sites
@@ -135,17 +122,16 @@ def test_letters_that_are_none_are_refused(case):
         predictor(np.frombuffer(b"ACGT", dtype=np.uint8))
 
 
-def test_what_cannot_be_predicted_is_refused(case, new):
-    model = seqmtl.load(new / "pair.seqmtl")
-    with pytest.raises(UsageError, match="organism must be one of a, b, the organisms of"):
-        model.predictor()
-    with pytest.raises(SeqmtlError, match="zzz"):
-        model.predictor("zzz")
-    with pytest.raises(SeqmtlError, match="nosuch"):
-        model.predictor(like="nosuch")
-    with pytest.raises(UsageError, match="'a' is in the model already"):
-        model.predictor("a", like="b")
-    with pytest.raises(UsageError, match="not for a model of seqmtl pair"):
-        model.predictor("a", consensus="GT")
-    numbers = MultiTaskModel.load(case / "donor").predictor("a")
-    assert np.isfinite(numbers("ACGT" * 100).sites["log_odds"]).all()
+@pytest.mark.parametrize(
+    ("organism", "options", "error", "message"),
+    [
+        (None, {}, UsageError, "organism must be one of a, b, the organisms of"),
+        ("zzz", {}, SeqmtlError, "zzz"),
+        (None, {"like": "nosuch"}, SeqmtlError, "nosuch"),
+        ("a", {"like": "b"}, UsageError, "'a' is in the model already"),
+        ("a", {"consensus": "GT"}, UsageError, "not for a model of seqmtl pair"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(new, organism, options, error, message):
+    with pytest.raises(error, match=message):
+        seqmtl.load(new / "pair.seqmtl").predictor(organism, **options)

@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from itertools import pairwise
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from seqmtl.loading import load
 from seqmtl.scanning import blocks
 from seqmtl.splicing import finder
 from seqmtl.splicing.chain import run_chain
-from tests.invocation import rows_of, run
+from tests.invocation import rows_of, run, sites_in, write_pieces
 from tests.oracles.pairs import open_contigs, whole_contig
 
 
@@ -46,31 +46,34 @@ def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, 
     small_blocks(monkeypatch, block)
     _scan(case, tmp_path / "x.bed")
     for signal, sites in expected[0].items():
-        rows = rows_of(tmp_path / f"x.{signal}.bed")
-        found = {(row[0], int(row[1]), row[5]): float(row[7]) for row in rows}
+        found = sites_in(tmp_path / f"x.{signal}.bed")
         assert found.keys() == sites.keys()
         assert_allclose([found[key] for key in sites], list(sites.values()), atol=1e-5)
-        assert_allclose(
-            to_probability(np.array([float(row[6]) for row in rows])),
-            [float(row[7]) for row in rows],
-            atol=1e-5,
-        )
-    for name, column in (("x.bed", 12), ("x.gff3", 5)):
-        _scan(case, tmp_path / name, "--format introns --min-probability 0.1")
-        rows = rows_of(tmp_path / name)
-        at = (1, 2, 5) if column == 12 else (3, 4, 6)
-        found = {
-            (row[0], int(row[at[0]]) - (column == 5), int(row[at[1]]), row[at[2]]): float(
-                row[column]
-            )
-            for row in rows
-        }
-        certain = {key: p for key, p in expected[1].items() if p > 0.1001}
-        assert found.keys() >= certain.keys()
-        assert found.keys() <= expected[1].keys()
-        assert_allclose([float(found[key]) for key in certain], list(certain.values()), atol=1e-5)
-        assert rows == sorted(rows, key=lambda row: (row[0], int(row[at[0]]), int(row[at[1]])))
-        assert len(certain) > 50
+        log_odds = sites_in(tmp_path / f"x.{signal}.bed", 6)
+        p = to_probability(np.array([log_odds[key] for key in found]))
+        assert_allclose(p, [*found.values()], atol=1e-5)
+    for name in ("x.bed", "x.gff3"):
+        _scan(case, tmp_path / name, "--format introns")
+    rows = rows_of(tmp_path / "x.bed")
+    assert rows == sorted(rows, key=lambda row: (row[0], int(row[1]), int(row[2])))
+    found = _introns(rows)
+    certain = {key: p for key, p in expected[1].items() if p > 0.1001}
+    assert len(certain) > 50
+    assert certain.keys() <= found.keys() <= expected[1].keys()
+    assert_allclose([found[key][0] for key in certain], list(certain.values()), atol=1e-5)
+    for (contig, start, end, strand), (p, *of_ends) in found.items():
+        places = (start, end - 2) if strand == "+" else (end - 2, start)
+        own = [
+            sites[contig, place, strand]
+            for sites, place in zip(expected[0].values(), places, strict=True)
+        ]
+        assert_allclose(of_ends, own, atol=2e-5)
+        assert p <= min(of_ends) + 2e-5
+    for row, other in zip(rows, rows_of(tmp_path / "x.gff3"), strict=True):
+        assert [other[0], int(other[3]) - 1, *other[4:7:2]] == [row[0], int(row[1]), row[2], row[5]]
+        shown = dict(item.split("=") for item in other[8].split(";"))
+        assert [shown[key] for key in ("probability", "donor", "acceptor")] == row[12:]
+        assert float(other[5]) == float(row[12])
 
 
 @pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bw"])
@@ -109,23 +112,6 @@ def _introns(rows):
     return {(r[0], int(r[1]), int(r[2]), r[5]): tuple(map(float, r[12:])) for r in rows}
 
 
-def test_both_ends_have_their_probability(case, expected, tmp_path):
-    _scan(case, tmp_path / "x.bed", "--format introns")
-    _scan(case, tmp_path / "x.gff3", "--format introns")
-    rows = rows_of(tmp_path / "x.bed")
-    for (contig, start, end, strand), found in _introns(rows).items():
-        donor, acceptor = (start, end - 2) if strand == "+" else (end - 2, start)
-        own = (
-            expected[0]["donor"][contig, donor, strand],
-            expected[0]["acceptor"][contig, acceptor, strand],
-        )
-        assert_allclose(found[1:], own, atol=2e-5)
-        assert found[0] <= min(found[1:]) + 2e-5
-    for row, other in zip(rows, rows_of(tmp_path / "x.gff3"), strict=True):
-        shown = dict(item.split("=") for item in other[8].split(";"))
-        assert [shown[key] for key in ("probability", "donor", "acceptor")] == row[12:]
-
-
 @pytest.mark.parametrize("block", [1_000_000, 5_000])
 def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
     small_blocks(monkeypatch, block)
@@ -158,20 +144,17 @@ def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
 def test_sites_and_introns_in_regions(case, expected, tmp_path):
     """The chain sees all candidates; what is left out changes no probability."""
     (tmp_path / "x.region.bed").write_text("chr1\t5000\t9000\nchr3\t100\t30000\n")
-    options = f"--regions {tmp_path}/x.region.bed --threads 1"
-    command = f"scan {case}/splice {case}/sim/genomes/a.fa --organism a {options}"
+    options = f"--regions {tmp_path}/x.region.bed"
     inside = {"chr1": (5000, 9000), "chr3": (100, 30000)}
 
     def passes(contig, start):
         begin, end = inside.get(contig, (0, 0))
         return begin <= start < end
 
-    run(f"{command} -o {tmp_path}/x.bed --json {tmp_path}/x.json")
+    _scan(case, tmp_path / "x.bed", f"{options} --json {tmp_path}/x.json")
     n_removed = 0
     for signal, sites in expected[0].items():
-        found = {
-            (r[0], int(r[1]), r[5]): float(r[7]) for r in rows_of(tmp_path / f"x.{signal}.bed")
-        }
+        found = sites_in(tmp_path / f"x.{signal}.bed")
         wanted = {key: p for key, p in sites.items() if passes(*key[:2])}
         assert found.keys() == wanted.keys()
         assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=1e-5)
@@ -179,7 +162,7 @@ def test_sites_and_introns_in_regions(case, expected, tmp_path):
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
     assert summary["removed"] == {"regions": n_removed}
     assert n_removed > 0
-    run(f"{command} -o {tmp_path}/i.bed --format introns")
+    _scan(case, tmp_path / "i.bed", f"{options} --format introns")
     _scan(case, tmp_path / "all.bed", "--format introns")
     every = _introns(rows_of(tmp_path / "all.bed"))
     wanted = {key: p for key, p in every.items() if passes(*key[:2])}
@@ -187,17 +170,6 @@ def test_sites_and_introns_in_regions(case, expected, tmp_path):
     assert 3 < len(found) < len(every) - 20
     assert found.keys() == wanted.keys()
     assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=2e-5)
-
-
-def test_the_counts_that_are_told_add_up(case, tmp_path, seqmtl):
-    options = f"--organism a --format introns -o {tmp_path}/x.bed"
-    shown = seqmtl(f"scan {case}/splice {case}/sim/genomes/a.fa {options}").err
-    told = re.search(
-        r"(\d+) candidates, (\d+) removed by min_probability, (\d+) introns written", shown
-    )
-    candidates, removed, introns = map(int, told.groups())
-    assert 0 < removed < candidates
-    assert introns == len(_introns(rows_of(tmp_path / "x.bed"))) > 0
 
 
 def test_a_scan_tells_what_is_in_the_files_of_all_formats(case, tmp_path, seqmtl):
@@ -220,6 +192,10 @@ def test_a_scan_tells_what_is_in_the_files_of_all_formats(case, tmp_path, seqmtl
     assert entry["n_records"] == introns + sites + values
     shown = seqmtl(f"{command} -o {tmp_path}/y.bw").err
     assert re.search(rf", {values} values written", shown)
+    shown = seqmtl(f"{command} --format introns -o {tmp_path}/y.bed").err
+    pattern = rf"(\d+) candidates, (\d+) removed by min_probability, {introns} introns written"
+    candidates, removed = map(int, re.search(pattern, shown).groups())
+    assert 0 < removed < candidates
 
 
 def test_contigs_and_filters(case, expected, tmp_path):
@@ -227,8 +203,7 @@ def test_contigs_and_filters(case, expected, tmp_path):
     _scan(case, tmp_path / "x.bed", options)
     sites = expected[0]["donor"]
     wanted = {key for key, p in sites.items() if key[0] == "chr2" and p >= 0.3}
-    found = {(row[0], int(row[1]), row[5]) for row in rows_of(tmp_path / "x.donor.bed")}
-    assert found == wanted
+    assert sites_in(tmp_path / "x.donor.bed").keys() == wanted
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
     assert summary["n_contigs"] == 1
     assert summary["n_candidates"] == summary["n_reported"] + summary["removed"]["min_probability"]
@@ -237,13 +212,8 @@ def test_contigs_and_filters(case, expected, tmp_path):
 @pytest.fixture(scope="module")
 def small_contigs(case, tmp_path_factory):
     """The genome of a in small contigs, some of them without a window or lower case."""
-    lines = (case / "sim/genomes/a.fa").read_text().split()
-    text = "".join(line for line in lines if line[0] != ">")
-    cuts = [0, *np.random.default_rng(0).integers(1, 2_500, 100).cumsum().tolist()]
-    path = tmp_path_factory.mktemp("small") / "small.fa"
-    rows = [f">c{k}\n{text[first:last]}\n" for k, (first, last) in enumerate(pairwise(cuts))]
-    path.write_text("".join(rows))
-    return path
+    sizes = np.random.default_rng(0).integers(1, 2_500, 100)
+    return write_pieces(case / "sim/genomes/a.fa", tmp_path_factory.mktemp("small") / "x.fa", sizes)
 
 
 @pytest.mark.parametrize(
@@ -260,9 +230,10 @@ def test_small_contigs_are_scanned_together_as_each_alone(
     case, small_contigs, tmp_path, seqmtl, monkeypatch, options
 ):
     """An assembly in pieces takes the time of its bases, and no intron joins two contigs."""
-    n_chains, command = [], f"scan {case}/splice {small_contigs} --organism a {options} --threads 1"
-    monkeypatch.setattr(finder, "run_chain", lambda *given, **own: _counted(n_chains, given, own))
     found = []
+    command = f"scan {case}/splice {small_contigs} --organism a {options} --threads 1"
+    own_run = Mock(wraps=run_chain)
+    monkeypatch.setattr(finder, "run_chain", own_run)
     for name in ("together", "alone"):
         folder = tmp_path / name
         folder.mkdir()
@@ -277,8 +248,8 @@ def test_small_contigs_are_scanned_together_as_each_alone(
         }
         if "spsc" in options:  # of each block, donors come before acceptors
             texts = {name: b"".join(sorted(own.splitlines(True))) for name, own in texts.items()}
-        found.append((texts, summary, len(n_chains)))
-        n_chains.clear()
+        found.append((texts, summary, own_run.call_count))
+        own_run.reset_mock()
         monkeypatch.setattr(blocks, "join_contigs", lambda contigs, finder: contigs)
     (texts, summary, n_together), (alone, other, n_alone) = found
     assert summary == other
@@ -286,8 +257,3 @@ def test_small_contigs_are_scanned_together_as_each_alone(
     assert sum(text.count(b"\n") for text in texts.values()) > 7
     assert n_together <= 8
     assert n_alone >= 7
-
-
-def _counted(told, given, own):
-    told.append(1)
-    return run_chain(*given, **own)

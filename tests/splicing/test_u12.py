@@ -2,8 +2,6 @@
 
 import csv
 import gzip
-import itertools
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskSVC, PositionalKmers, Windows
-from seqmtl.exceptions import ModelFileError
-from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece
+from seqmtl.io.intron_chains import read_intron_chains
 from seqmtl.linear_model.site import Site
 from seqmtl.loading import load
 from seqmtl.sequences import reverse_complement as turned
@@ -24,8 +21,9 @@ from seqmtl.splicing.layer import U12Introns
 from seqmtl.splicing.self_training import SelfTraining
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
 from seqmtl.variant_effects.neighbourhoods import Neighbourhood
-from tests.oracles.annotation import reverse_complement
-from tests.oracles.pairs import open_contigs
+from tests.invocation import rows_of
+from tests.oracles.annotation import read_fasta, reverse_complement
+from tests.oracles.pairs import open_contigs, places_of
 from tests.oracles.parses import all_parses
 from tests.splicing.test_chain import TAILS, _case, _exons, _layer, _sites, with_signals
 
@@ -121,16 +119,11 @@ def minor(new, tmp_path_factory):
     u12 = U12Introns(-9.0, (0.0, 0.0))
     layer = {name: of_name._replace(u12=u12) for name, of_name in model.layer.items()}
     paired = replace(model, layer=layer, u12=_u12_models())
-    genome, introns = {}, set()
-    for name, codes in open_contigs(new / "sim/genomes/a.fa"):
-        genome[name] = [*"".join("ACGTN"[code] for code in codes)]
-    rows = [line.split("\t") for line in (new / "sim/annotation/a.gff3").read_text().splitlines()]
-    exons = [row for row in rows if len(row) > 2 and row[2] == "exon"]
-    for _, own in itertools.groupby(exons, key=lambda row: row[8].partition("Parent=")[2]):
-        places = sorted((row[0], int(row[3]) - 1, int(row[4]), row[6]) for row in own)
-        for (contig, _, begin, strand), (_, end, _, _) in itertools.pairwise(places):
-            introns.add((contig, begin, end, strand))
-    introns = sorted(introns)[::5]
+    fasta, annotation = (new / f"sim/{file}" for file in ("genomes/a.fa", "annotation/a.gff3"))
+    genome = {name: [*letters] for name, letters in read_fasta(fasta).items()}
+    chains = read_intron_chains(annotation)[0]
+    introns = sorted({(own.contig, *pair, own.strand) for own in chains for pair in own.introns})
+    introns = introns[::5]
     for contig, begin, end, strand in introns:
         text, (donor, acceptor) = genome[contig], CONSENSUS.values()
         if strand == "-":
@@ -147,13 +140,14 @@ def test_introns_of_both_classes_are_written(minor, seqmtl):
     words = f"scan {folder}/u12.seqmtl {folder}/a.fa --organism a --format introns"
     seqmtl(f"{words} -o {folder}/i.gff3")
     seqmtl(f"{words} -o {folder}/i.bed")
-    of_gff, of_bed = {}, {}
-    for row in csv.reader((folder / "i.gff3").read_text().splitlines(), delimiter="\t"):
-        if row[0][0] != "#":
-            of_gff[row[0], int(row[3]) - 1, int(row[4]), row[6]] = float(row[5]), row[8][-9:]
-    for row in csv.reader((folder / "i.bed").read_text().splitlines(), delimiter="\t"):
-        if row[0][0] != "#":
-            of_bed[row[0], int(row[1]), int(row[2]), row[5]] = float(row[12]), row[3]
+    of_gff = {
+        (row[0], int(row[3]) - 1, int(row[4]), row[6]): (float(row[5]), row[8][-9:])
+        for row in rows_of(folder / "i.gff3")
+    }
+    of_bed = {
+        (row[0], int(row[1]), int(row[2]), row[5]): (float(row[12]), row[3])
+        for row in rows_of(folder / "i.bed")
+    }
     assert of_gff.keys() == of_bed.keys()
     for own, (p, name) in of_bed.items():
         assert of_gff[own][0] == p
@@ -184,26 +178,16 @@ def test_blocks_equal_one_chain_over_the_contig(minor):
             expected = {}
             for strand, read in (("+", codes), ("-", turned(codes))):
                 text = "".join("ACGTN"[code] for code in read)
-                starts = [
-                    at
-                    for at in range(before, len(text) - length + before + 1)
-                    if text[at : at + 2] in letters.split(",")
-                ]
+                places = range(before, len(text) - length + before + 1)
+                starts = [at for at in places if text[at : at + 2] in letters.split(",")]
                 windows = [text[at - before : at - before + length] for at in starts]
                 scores = own.decision_function(Windows.from_strings(windows), own.tasks[0])
                 for at, value in zip(starts, own.log_odds_of(own.tasks[0])(scores), strict=True):
                     if value >= 0.0:
                         expected[at if strand == "+" else len(text) - 2 - at, strand] = value
             is_own = sites["is_u12"].astype(bool) & (sites["signals"] == number)
-            found = {
-                (start, "+-"[is_reverse]): value
-                for start, is_reverse, value in zip(
-                    sites.starts[is_own].tolist(),
-                    sites.is_reverse[is_own].tolist(),
-                    sites["log_odds"][is_own].tolist(),
-                    strict=True,
-                )
-            }
+            own_sites = sites.take(is_own)
+            found = dict(zip(places_of(own_sites), own_sites["log_odds"].tolist(), strict=True))
             assert found == pytest.approx(expected, abs=1e-3)
             assert len(found) > 10
 
@@ -216,11 +200,9 @@ def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
     own.train(lambda told: None)
     n_u12, n_others = 0.0, 0.0
     for sites, chain in own.posteriors:
-        for signal, is_u12, log_p in zip(
-            sites["signals"].tolist(), sites["is_u12"].tolist(), chain.sites.tolist(), strict=True
-        ):
-            n_u12 += np.exp(log_p) / 2 if is_u12 else 0.0
-            n_others += np.exp(log_p) if signal == 0 and not is_u12 else 0.0
+        p, is_u12 = np.exp(chain.sites), sites["is_u12"].astype(bool)
+        n_u12 += p[is_u12].sum() / 2
+        n_others += p[(sites["signals"] == 0) & ~is_u12].sum()
     share = (n_u12 + 3) / (n_others + 1000)
     assert own.state.u12.shift == pytest.approx(np.log(share), abs=0.02)
     assert n_u12 > 5
@@ -234,20 +216,14 @@ def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
     assert without.paired().layer["c"].u12 is None
 
 
-def test_files_hold_them(minor, tmp_path):
+def test_files_hold_them(minor, refused):
     folder, _ = minor
     model = load(folder / "u12.seqmtl")
     assert model.layer["a"].u12 == U12Introns(-9.0, (0.0, 0.0))
     assert [own.site.letters for own in model.u12] == ["GT,AT", "AG,AC"]
-    header, arrays = read_arrays(folder / "u12.seqmtl")
-    without = {name: part for name, part in header.items() if name != "u12_acceptor"}
-    for damaged, message in (
-        (json.loads(json.dumps(header).replace('"shift": -9.0', '"shift": "x"')), "u12.shift"),
-        (without, "u12"),
-    ):
-        write_arrays(tmp_path / "wrong", damaged, arrays)
-        with pytest.raises(ModelFileError, match=message):
-            load(tmp_path / "wrong")
+    path = folder / "u12.seqmtl"
+    refused(path, lambda h, _: h["layer"]["a"]["u12"].update(shift="x"), "u12.shift")
+    refused(path, lambda h, _: h.pop("u12_acceptor"), "u12")
     with pytest.raises(ValueError, match=r"layer.a.u12 must be none without models of u12"):
         replace(model, u12=())
 

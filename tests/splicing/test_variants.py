@@ -11,9 +11,9 @@ from seqmtl.io.genome import load_genome
 from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
-from seqmtl.variant_effects.alleles import AlleleList
-from seqmtl.variant_effects.exon_effects import compare_exons
-from tests.invocation import run
+from seqmtl.variant_effects.alleles import Alleles
+from seqmtl.variant_effects.exon_effects import compare_exons, delta
+from tests.invocation import run, sites_in, write_vcf
 from tests.oracles.pairs import exons_of, open_contigs, whole_contig
 
 SIGNALS = ("donor", "acceptor")
@@ -39,10 +39,8 @@ def variants(contig):
     chosen.append(min(introns, key=lambda key: key[0]))  # near the end of the contig
     found, first = [], chosen[0][0]
     for start, end, _ in chosen:
-        other = {"A": "C", "C": "A", "G": "C", "T": "G"}
-        found.append((start, letters[start], other[letters[start]]))  # breaks a site
-        found.append((end - 1, letters[end - 1], other[letters[end - 1]]))
-        found.append((start - 3, letters[start - 3], other[letters[start - 3]]))
+        for at in (start, end - 1, start - 3):  # two of them break a site
+            found.append((at, letters[at], "CACG"["ACGT".index(letters[at])]))
         found.append((start - 1, letters[start - 1 : start + 9], letters[start - 1]))
         found.append((end + 3, letters[end + 3], letters[end + 3] + "GTAAGTCCAG"))
     found.append((first - 1, letters[first - 1 : first + 1_700], letters[first - 1]))
@@ -97,11 +95,11 @@ def _largest(before, after, variant, n, reach):
 def _alleles(case, contig, variants):
     """The genome, and the zones and the alleles of the variants."""
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    kept = AlleleList(genome)
-    for start, ref, alt in variants:
-        assert not kept.refuse_record(contig[0], start, ref.encode())
-        assert not kept.add(contig[0], start, ref.encode(), alt.encode())
-    return genome, kept.alleles().zones(genome.codes), kept.alleles()
+    alleles, faults = Alleles.of(
+        genome, [(contig[0], start, ref.encode(), alt.encode()) for start, ref, alt in variants]
+    )
+    assert not any(faults)
+    return genome, alleles.zones(genome.codes), alleles
 
 
 def _score(case, contig, variants, **options):
@@ -190,19 +188,19 @@ def test_exons_correspond_around_an_indel():
     before = {(0, 10, 0): np.log(0.9), (20, 30, 1): np.log(0.8)}
     after = {(0, 13, 0): np.log(0.5), (23, 33, 1): np.log(0.8)}
     found = compare_exons(before, after, 10, 0, 3)
-    assert [(own.exon, own.delta) for own in found] == [
+    assert [(own[0], delta(own)) for own in found] == [
         ((0, 10, 0), pytest.approx(-0.4)),
         ((20, 30, 1), 0.0),
     ]
     found = compare_exons(before, after | {(0, 10, 0): np.log(0.3)}, 10, 0, 3)
-    assert [own.delta for own in found] == pytest.approx([0.3, -0.4, 0.0])
-    assert found[0].exon == (0, 9, 0)  # its end is on an inserted base
+    assert [delta(own) for own in found] == pytest.approx([0.3, -0.4, 0.0])
+    assert found[0][0] == (0, 9, 0)  # its end is on an inserted base
     found = compare_exons(before, {(0, 10, 0): np.log(0.85)}, 10, 2, 5)
-    assert [own.delta for own in found] == pytest.approx([-0.05, -0.8])  # inserted behind it
+    assert [delta(own) for own in found] == pytest.approx([-0.05, -0.8])  # inserted behind it
     deleted = compare_exons(after, before, 10, 3, 0)
-    assert sorted(own.delta for own in deleted) == pytest.approx([0.0, 0.4])
+    assert sorted(delta(own) for own in deleted) == pytest.approx([0.0, 0.4])
     in_repeat = compare_exons({(0, 11, 0): 0.0}, {(0, 11, 0): 0.0}, 10, 4, 2)
-    assert [own.delta for own in in_repeat] == [0.0]  # the deleted bases are behind it
+    assert [delta(own) for own in in_repeat] == [0.0]  # the deleted bases are behind it
 
 
 def test_many_alleles_at_once_are_those_one_by_one(case, contig, variants):
@@ -227,10 +225,8 @@ def _scanned(case, folder, name, letters):
     run(f"scan {case}/splice {folder}/one.fa --organism a -o {folder}/one.bed")
     found = {}
     for signal in SIGNALS:
-        for line in (folder / f"one.{signal}.bed").read_text().splitlines():
-            if not line.startswith("#"):
-                row = line.split("\t")
-                found[signal, int(row[1]), row[5]] = float(row[7])
+        own = sites_in(folder / f"one.{signal}.bed")
+        found |= {(signal, *place): p for (_, *place), p in own.items()}
     return found
 
 
@@ -254,10 +250,7 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
         ):
             records.append((name, place, text[place : place + size], alts))
     (tmp_path / "x.fa").write_text("".join(f">{name}\n{own}\n" for name, own in texts.items()))
-    lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
-    for name, place, ref, alts in records:
-        lines.append(f"{name}\t{place + 1}\t.\t{ref}\t{alts}\t.\t.\t.")
-    (tmp_path / "in.vcf").write_text("\n".join(lines) + "\n")
+    write_vcf(tmp_path / "in.vcf", records)
     _annotate(case, tmp_path / "in.vcf", f"--tsv {tmp_path}/x.tsv", tmp_path / "x.fa")
     with open(tmp_path / "x.tsv") as stream:
         table = list(csv.DictReader(stream, delimiter="\t"))
@@ -287,12 +280,9 @@ def _annotate(case, vcf, options="", fasta=None, code=0):
 
 
 def _vcf(contig, variants, folder):
-    lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
-    for start, ref, alt in sorted(variants):
-        lines.append(f"{contig[0]}\t{start + 1}\t.\t{ref}\t{alt}\t.\t.\t.")
-    lines.append(f"{contig[0]}\t1\t.\tN\t<DEL>\t.\t.\tEND=3")
-    path = folder / "in.vcf"
-    path.write_text("\n".join(lines) + "\n")
+    path = write_vcf(folder / "in.vcf", [(contig[0], *own) for own in sorted(variants)])
+    with open(path, "a") as stream:
+        stream.write(f"{contig[0]}\t1\t.\tN\t<DEL>\t.\t.\tEND=3\n")
     return path
 
 
@@ -345,18 +335,17 @@ def test_a_contig_of_one_exon_has_the_effects_of_its_sites_alone(case, contig, t
     (tmp_path / "x.fa").write_text(f">one\n{text}\n>long\n{letters[:300]}\n")
     variants = [(p, text[p : p + 1], "ACGT"["CGTA".index(text[p])]) for p in range(len(text))]
     variants += [(28, text[28:31], text[28]), (len(text) - 31, "", "ACC")]
-    lines = [f"one\t{p + 1}\t.\t{ref}\t{alt}\t.\t.\t.\n" for p, ref, alt in variants[:-1]]
-    head = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
-    (tmp_path / "x.vcf").write_text(head + "".join(lines))
+    write_vcf(tmp_path / "x.vcf", [("one", *own) for own in variants[:-1]])
     command = f"variants {case}/splice --vcf {tmp_path}/x.vcf --fasta {tmp_path}/x.fa"
     shown = seqmtl(f"{command} --organism a -o {tmp_path}/out.vcf").err
     shorter = "1 of 1 contigs, such as one, are shorter than two introns (230 bases): their sites "
     assert f"{shorter}are scored alone, without partners; --annotation has the effects" in shown
     genome = load_genome(tmp_path / "x.fa", padding=1)
-    alleles, _ = AlleleList.of(genome, [("one", *variant) for variant in variants])
-    paired = PairedEffectScorer(load(case / "splice"), "a").by_signal(genome, alleles.alleles())
+    encoded = [("one", start, ref.encode(), alt.encode()) for start, ref, alt in variants]
+    alleles, _ = Alleles.of(genome, encoded)
+    paired = PairedEffectScorer(load(case / "splice"), "a").by_signal(genome, alleles)
     for model, own in zip(("donor", "acceptor"), paired, strict=False):
-        alone = EffectScorer(load(case / model), "a").by_signal(genome, alleles.alleles())[0]
+        alone = EffectScorer(load(case / model), "a").by_signal(genome, alleles)[0]
         assert_allclose(own.changes, alone.changes, atol=1.1e-6)
         is_clear = alone.changes > 1e-4
         assert is_clear.sum() > 20

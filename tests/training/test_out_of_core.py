@@ -98,9 +98,7 @@ def test_a_store_holds_what_it_was_given(windows, store):
     columns = read_arrays(path)[1]
     damaged = [
         {"codes": columns["codes"].reshape(1, -1)},
-        {"codes": columns["codes"] + np.uint8(9)},
         {"task_ids": columns["task_ids"] + np.int32(9)},
-        {"labels": columns["labels"] * 0},
         {"starts": columns["starts"][1:]},
     ]
     for change in damaged:

@@ -11,7 +11,7 @@ from seqmtl.linear_model.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variant_effects import EffectScorer, effects, score_variants
-from seqmtl.variant_effects.alleles import AlleleList
+from seqmtl.variant_effects.alleles import Alleles
 from tests.oracles.variants import effect, mirror, scorer
 
 LENGTH, ORGANISM = 11, "worm"
@@ -272,9 +272,8 @@ def test_arguments_are_checked():
 
 def test_zones_are_followed_only_so_far():
     genome = make_genome(I="C" + "A" * 50 + "G")
-    kept = AlleleList(genome)
-    kept.add("I", 20, b"AA", b"A")
+    alleles, _ = Alleles.of(genome, [("I", 20, b"AA", b"A")])
     begin = int(genome.starts[0])
-    assert kept.alleles().zones(genome.codes).tolist() == [[begin + 1, 50, 49]]
+    assert alleles.zones(genome.codes).tolist() == [[begin + 1, 50, 49]]
     # what is written, and 5 bases more on either side
-    assert kept.alleles().zones(genome.codes, max_shift=5).tolist() == [[begin + 15, 12, 11]]
+    assert alleles.zones(genome.codes, max_shift=5).tolist() == [[begin + 15, 12, 11]]
