@@ -384,7 +384,7 @@ def test_trees_of_organisms(tmp_path, caplog):
 
 
 def test_names_of_organisms_are_printable():
-    message = "every leaf of the tree must have a printable name, got 'a.x07'"
+    message = "is not a Newick tree: it contains zero bytes or other control characters"
     with pytest.raises(InputFormatError, match=message):
         simulate("('a\x07':1,c:1);")
 
