@@ -346,7 +346,7 @@ class SelfTraining:
     def shortage(self) -> str:
         """Why there are too few calls to train on, beside labelled ones; "" if there are enough.
 
-        Calls count less those that the reversed genome would have.
+        Calls count less twice those that the reversed genome would have.
         """
         options, reversed_rate = self._options, self.rounds[-1].reversed_rate
         n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
@@ -365,7 +365,7 @@ class SelfTraining:
             sure = sure.take(_first_copies(self.sample.codes, sure, options.repeat_flank))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             n = min(donors, acceptors)
-            left = n * (1 - reversed_rate)
+            left = n * max(0.0, 1 - options.false_per_reversed * reversed_rate)
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (

@@ -46,6 +46,9 @@ class SelfTrainingOptions:
         whose introns are ten times as long as usual 42, and gains from training on them.
     min_calls_of_fold : int
         Calls outside each fold, never fewer.
+    false_per_reversed : float
+        False calls per call in the reversed genome, at worst. A piece of mouse with 0.45 such calls
+        per call gains from training; shuffled genomes have 0.6 to 1.
     max_reversed_rate : float
         Calls in the reversed genome per call, beyond which a round is dropped; mammals have 0.1 to
         0.3.
@@ -92,6 +95,7 @@ class SelfTrainingOptions:
     min_calls: float = 24
     min_calls_per_mb: float = 5.0
     min_calls_of_fold: int = 4
+    false_per_reversed: float = 2.0
     max_reversed_rate: float = 0.3
     min_called_share: float = 0.5
     max_rounds: int = 10

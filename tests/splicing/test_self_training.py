@@ -55,11 +55,11 @@ def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypat
     )
     assert own.is_enough
     told, first = [], own.rounds[0]
-    own.rounds[0] = first._replace(reversed_rate=0.98)
+    own.rounds[0] = first._replace(reversed_rate=0.49)
     assert not own.is_enough
-    assert "where all introns are false, has 98% as many" in own.shortage
+    assert "where all introns are false, has 49% as many" in own.shortage
     donors, acceptors = map(int, re.search(r"of (\d+) donors and (\d+) acc", own.shortage).groups())
-    n = min(donors, acceptors) * (1 - 0.98)  # of as many in one half of the genome
+    n = min(donors, acceptors) * (1 - 2 * 0.49)  # of as many in one half of the genome
     assert f"as few as {n:.0f} of each may be true, and 4 are needed" in own.shortage
     assert "hardly any introns" not in own.shortage  # which is not what was measured
     own.rounds[0] = first
