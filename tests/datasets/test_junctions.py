@@ -135,6 +135,16 @@ def test_the_remedy_for_hints_of_one_read_is_given(genome):
     assert len(sites(folder)) == n
 
 
+@pytest.mark.parametrize("reads", [(1, 9), (0, 0)])
+def test_no_number_of_reads_is_a_remedy_if_some_have_enough_or_none_has_any(genome, reads):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    text = star([(*intron, reads[i % 2]) for i, intron in enumerate(introns)])
+    with pytest.raises(SeqmtlError, match="fewer reads than min_reads") as error:
+        build(folder, config_text(), text, "\n[sites]\nmin_intron = 10000\n")
+    assert "set min_reads" not in str(error.value)
+
+
 def test_a_warning_counts_junctions_of_few_reads(genome, caplog):
     folder, _, genes = genome
     introns = introns_of(genes)
