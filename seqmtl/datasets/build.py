@@ -233,8 +233,8 @@ def _no_sites(
     """Return the error for a file without a usable site: what it has, and the remedy."""
     counts = count_reasons(excluded)
     remedies = []
-    if annotation is not None and FEW_READS in counts:
-        reads = max(int(t.name.rpartition(":")[2]) for t in annotation.transcripts)
+    reads = max((t.reads for t in annotation.transcripts), default=0) if annotation else 0
+    if FEW_READS in counts and 0 < reads < config.junctions.min_reads:
         remedies = [f"none has more reads than {reads}: set min_reads = {reads} in [junctions]"]
     elif NO_UTR in counts:
         remedies = ["give an annotation with untranslated regions"]

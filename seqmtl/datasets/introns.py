@@ -101,7 +101,7 @@ def find_introns(
         exons = (start - MARGIN, start), (end, end + MARGIN)
         is_reverse = bool(strand[i] < 0)
         transcripts.append(
-            Transcript(name, name, contig_name, is_reverse, exons, line=line, weak=weak)
+            Transcript(name, name, contig_name, is_reverse, exons, line=line, reads=n, weak=weak)
         )
     if totals.size < 2 * n_few < 2 * totals.size:
         logger.warning(

@@ -87,7 +87,7 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
     Raises
     ------
     InputFormatError
-        If no transcript has such a site; the message says what the file has.
+        If no transcript of an annotation has such a site; the message says what the file has.
     """
     if signal in ("donor", "acceptor"):
         rows = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
@@ -98,7 +98,7 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
     else:
         rows = [_codon(t, signal) for t in annotation.transcripts if t.cds and t.is_cds_certain]
         needed = "coding sequences"
-    if not rows:
+    if not rows and annotation.format != "junctions":
         reasons = Counter(row.reason for row in annotation.exclusions)
         excluded = "".join(f"; excluded: {reason} ({n:,})" for reason, n in reasons.items())
         raise InputFormatError(

@@ -302,7 +302,7 @@ def _blocks(
                 )
         if not is_chosen:
             continue
-        if require_labels and "label" not in values:
+        if not values.get("label", not require_labels):
             header.refuse(
                 "a record must have a label; write label=1 or label=-1 in the header, or give "
                 "negatives in another file (--negatives)"

@@ -56,6 +56,8 @@ class Transcript:
     is_cds_certain : bool
         False for a row of BED12 whose thick part is all of it: programs write non-coding
         transcripts so, and coding ones without UTRs. Only the genome tells them apart.
+    reads : int
+        Number of reads, of a junction, or 0.
     weak : str
         Why the evidence is too weak for true sites, and to exclude decoys near them, or empty.
     """
@@ -74,6 +76,7 @@ class Transcript:
     row: int = 0
     incomplete: tuple[str, ...] = ()
     is_cds_certain: bool = True
+    reads: int = 0
     weak: str = ""
 
     @property

@@ -208,6 +208,8 @@ BAD_WINDOWS = [
     (">a label=1\nACGT\n>b label=1\nACG\n", {}, "got 3 bases here and 4 .*at most 3", 3, "b"),
     (">a label=1\nACGT\n>b label=1\nACG\n", {"window": 4}, "window's 4 bases, got 3", 3, "b"),
     (">a label=1\nACGT\n>b\nACGT\n", {}, "write label=1 or label=-1", 3, "b"),
+    (">a label=1\nACGT\n>b [label=]\nACGT\n", {}, "write label=1 or label=-1", 3, "b"),
+    (">a label=\nAC\n", {"require_labels": False}, "write label=1 or label=-1", 1, "a"),
     (">a label=yes\nACGT\n", {}, "must be 1, -1 or 0, got 'yes'", 1, None),
     (">a label=0\nAC\n>b label=-1\nAC\n", {}, "0 on line 1 and -1 on line 3", 3, None),
     (
