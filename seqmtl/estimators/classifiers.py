@@ -40,12 +40,6 @@ class MultiTaskSVC(MultiTaskClassifier):
         that is ``TaskKernel.easy(names, 0.25)``; "easy" has the share 0.5.
     C : float, default=1.0
         Cost of errors.
-    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
-        Loss.
-    class_weight : dict or "balanced", optional
-        Factors on C by class.
-    fit_intercept : bool, default=True
-        Append a constant feature, regularised and coupled like any other.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
@@ -54,6 +48,12 @@ class MultiTaskSVC(MultiTaskClassifier):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        Loss.
+    class_weight : dict or "balanced", optional
+        Factors on C by class.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other.
     warm_start : bool, default=False
         Start from the dual variables of the last fit; examples may be appended between fits.
 
@@ -124,12 +124,6 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         along with treating all tasks as alike, the default.
     costs : sequence of float, default=(1.0, 3.0, 10.0)
         Costs to choose from.
-    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
-        Loss.
-    class_weight : dict or "balanced", optional
-        Factors on the cost by class.
-    fit_intercept : bool, default=True
-        Append a constant feature, regularised and coupled like any other.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
@@ -138,6 +132,12 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the folds and the visiting order.
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        Loss.
+    class_weight : dict or "balanced", optional
+        Factors on the cost by class.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other.
 
     Attributes
     ----------
@@ -242,12 +242,6 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
         p of the p-norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
-    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
-        Loss.
-    class_weight : dict or "balanced", optional
-        Factors on C by class.
-    fit_intercept : bool, default=True
-        Append a constant feature to every view, regularised and coupled like any other.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
@@ -256,6 +250,12 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        Loss.
+    class_weight : dict or "balanced", optional
+        Factors on C by class.
+    fit_intercept : bool, default=True
+        Append a constant feature to every view, regularised and coupled like any other.
 
     Attributes
     ----------

@@ -44,10 +44,6 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         limit all equally: f is then proportional to the mean similarity to them. The default
         string features have squared norms of about 1; with C clearly above 1, no training
         example is then below 1.
-    norm : float, optional
-        p of the p-norm on kernel weights, which are then learnt; see :class:`MultiTaskSVR`.
-    contamination : float, default=0.1
-        Share of the training examples of each task to be classified as outliers, in (0, 0.5].
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
@@ -56,6 +52,10 @@ class MultiTaskOneClassSVM(OutlierMixin, LinearEstimator):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
+    norm : float, optional
+        p of the p-norm on kernel weights, which are then learnt; see :class:`MultiTaskSVR`.
+    contamination : float, default=0.1
+        Share of the training examples of each task to be classified as outliers, in (0, 0.5].
 
     Attributes
     ----------

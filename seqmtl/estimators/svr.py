@@ -96,17 +96,6 @@ class MultiTaskSVR(MultiTaskRegressor):
         mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of errors.
-    epsilon : float, default=0.1
-        Error without cost, in units of y.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        Loss.
-    norm : float, optional
-        p of the p-norm on kernel weights, from 1 (sparse) to infinity (uniform), which are then
-        learnt: of every view times every matrix of the task kernels (Widmer, Kloft, Sreedharan,
-        Raetsch 2015, Problem 1, for this loss). Default: none are learnt.
-    fit_intercept : bool, default=True
-        Append a constant feature, regularised and coupled like any other; centre targets that
-        are far from 0.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
@@ -115,6 +104,17 @@ class MultiTaskSVR(MultiTaskRegressor):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
+    epsilon : float, default=0.1
+        Error without cost, in units of y.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        Loss.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other; centre targets that
+        are far from 0.
+    norm : float, optional
+        p of the p-norm on kernel weights, from 1 (sparse) to infinity (uniform), which are then
+        learnt: of every view times every matrix of the task kernels (Widmer, Kloft, Sreedharan,
+        Raetsch 2015, Problem 1, for this loss). Default: none are learnt.
 
     Attributes
     ----------
@@ -174,14 +174,6 @@ class MultiTaskRegressorCV(MultiTaskRegressor):
         along with treating all tasks as alike, the default.
     costs : sequence of float, default=(0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)
         Costs to choose from.
-    epsilon : float, default=0.0
-        Error without cost, in units of y.
-    loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, \
-default="squared_epsilon_insensitive"
-        Loss.
-    fit_intercept : bool, default=True
-        Append a constant feature, regularised and coupled like any other. Targets are centred on
-        their mean.
     tol : float, default=1e-3
         Relative duality gap at which training stops.
     max_epochs : int, default=1000
@@ -190,6 +182,14 @@ default="squared_epsilon_insensitive"
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the folds and the visiting order.
+    epsilon : float, default=0.0
+        Error without cost, in units of y.
+    loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, \
+default="squared_epsilon_insensitive"
+        Loss.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other. Targets are centred on
+        their mean.
 
     Attributes
     ----------
@@ -228,14 +228,8 @@ n_features_in_
 
         Parameters
         ----------
-        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
-            Examples; strings are sequences, of one length unless no feature needs positions.
-        y : array_like, shape (n,)
-            Targets.
-        tasks : sequence of str, shape (n,), optional
-            Task of every example. Default: the tasks that `X` carries, or else a single task.
-        sample_weight : array_like, shape (n,), optional
-            Factors on C; rows of weight 0 are ignored.
+        X, y, tasks, sample_weight
+            As in :meth:`MultiTaskSVR.fit`.
 
         Returns
         -------

@@ -74,7 +74,7 @@ def parse_tree(text: str, where: str) -> Nodes:
             part.append(token)
             continue
         if sign == "(" and (part or is_inner):
-            before = _text_of(part) if part else ")"
+            before = _text_of(part[-1:]) or ")"
             raise error(f"is not a Newick tree: {before + '('!r}; {_REMEDY}")
         if sign != "(":
             label, lengths[node] = _label_and_length(part, error, is_inner=is_inner)
@@ -149,7 +149,7 @@ def _label_and_length(
     if is_support and (end == 1 or name[0]["quoted"]):
         del name[-1:]
     if len(name) > 1:
-        raise error(f"is not a Newick tree: {_text_of(name)!r}; {_REMEDY}")
+        raise error(f"is not a Newick tree: {_text_of(name[:2])!r}; {_REMEDY}")
     return _label(name[0]) if name else "", float(length or "nan")
 
 
@@ -165,8 +165,9 @@ def _one_statement(tokens: list[Token], error: Callable[[str], Exception]) -> li
     if len(trees) != 1 or not {"(", ";"} & {*signs}:
         n_trees = sum(any(token[0] == "(" for token in tree) for tree in trees)
         raise error(
-            f"must hold one Newick tree, got {n_trees}{' and more' * (n_trees < len(trees))}; give "
-            "a file with one tree, and put names with semicolons between single quotes"
+            f"must hold one Newick tree, got {n_trees}"
+            f"{' and other text' * (0 < n_trees < len(trees))}; give a file with one tree, and put "
+            "names with semicolons between single quotes"
         )
     if signs.count("(") != signs.count(")"):
         raise error(
@@ -185,14 +186,14 @@ def _nexus_tree(
     for _, command in groupby(tokens, lambda token: token[0] == ";"):
         first, *others = command
         match first[0].lower():
-            case "begin" if others:
-                block = others[0][0].lower()
+            case "begin":
+                block = " ".join(token[0] for token in others).lower()
             case "end" | "endblock":
                 block = ""
             case "translate" if block == "trees":
                 names |= _translation(others, error)
             case "tree" | "utree" if block == "trees":
-                trees.append([*dropwhile(lambda token: token[0] != "(", others)])
+                trees.append([*dropwhile(lambda token: token[0][-1] != "=", others)][1:])
     if len(trees) != 1:
         raise error(
             f"must hold one tree in its trees block, got {len(trees)}; give a file with one tree"

@@ -193,10 +193,12 @@ def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArr
 
 def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
     """Read names and sequences of equal length."""
-    text, rows, lines = read_text(path, "a FASTA file"), dict[str, bytes](), dict[str, int]()
-    if text.strip() and not text.lstrip().startswith(">"):
-        raise InputFormatError("a FASTA file must start with a > line", path, 1)
-    line = 1 + text.partition(">")[0].count("\n")
+    text = "\n".join(read_text(path, "a FASTA file").splitlines())
+    rows, lines = dict[str, bytes](), dict[str, int]()
+    first_line = re.search(r"^.*\S", text, re.MULTILINE)
+    line = 1 + text.count("\n", 0, first_line.start() if first_line else 0)
+    if first_line and not first_line[0].startswith(">"):
+        raise InputFormatError("a FASTA file must start with a > line", path, line)
     for record in re.findall(r"^>(.*(?:\n(?!>).*)*)", text, re.MULTILINE):
         header, _, letters = record.partition("\n")
         name = next(iter(header.split()), "")

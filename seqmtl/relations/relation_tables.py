@@ -79,7 +79,7 @@ def parse_square(
     remedy = _other_layout(rows[0].fields)
     if remedy or len(rows) - 1 != len(names):
         raise InputFormatError(
-            f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
+            f"the table must be square, got {len(rows) - 1} rows and {len(names)} columns; "
             f"{remedy or 'give names in the first row and column'}",
             rows[0].path,
         )

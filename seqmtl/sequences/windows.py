@@ -490,8 +490,8 @@ def pad_codes(
     return padded.reshape(-1)
 
 
-def pad_windows(windows: Windows, length: int) -> Windows:
-    """Return windows with N after their end, `length` bases each.
+def pad_windows(windows: Windows, length: int, longest: str) -> Windows:
+    """Return windows with N after their end, `length` bases each; see :func:`pad_codes`.
 
     Raises
     ------
@@ -501,7 +501,6 @@ def pad_windows(windows: Windows, length: int) -> Windows:
     if windows.length == length:
         return windows
     old = np.full(len(windows), windows.length, dtype=np.int64)
-    longest = str(windows[:1].names[0])
     codes = pad_codes(windows.matrix().tobytes(), old, length, longest)
     padded = windows.with_letters(codes.reshape(-1, length))
     padded.site, padded.is_padded = windows.site, True

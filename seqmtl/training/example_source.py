@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from seqmtl._memory import require_memory
 from seqmtl._messages import messages_from
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import (
@@ -179,7 +180,8 @@ class ExampleFile:
             len(negatives),
             self.reference,
         )
-        return concatenate([pad_windows(part, windows.length) for part in (windows, negatives)])
+        parts = [pad_windows(part, windows.length, self.path) for part in (windows, negatives)]
+        return concatenate(parts)
 
     def _warn_of_trained(
         self, peaks: Peaks, genome: Genome, window: int | None, what: str, remedy: str
@@ -520,12 +522,23 @@ class ExampleSource:
         InputFormatError
             If their lengths or sites differ, some name their organism and others do not, or two
             names mean the same one.
+        MemoryLimitError
+            If they do not fit into memory, padded and joined.
         """
         if len(parts) == 1:
             return parts[0]
         if pad:
-            longest = max(windows.length for windows in parts)
-            parts = [pad_windows(windows, longest) for windows in parts]
+            length, longest = max(
+                (windows.length, part.path) for windows, part in zip(parts, self.parts, strict=True)
+            )
+            if any(windows.length < length for windows in parts):
+                n = sum(map(len, parts))
+                require_memory(
+                    2.0 * n * length,  # padded, and joined
+                    f"{n} sequences of up to {length} bases ({longest})",
+                    "cut the longest sequences, or leave them out",
+                )
+            parts = [pad_windows(windows, length, longest) for windows in parts]
         first, path = parts[0], self.parts[0].path
         for windows, part in zip(parts, self.parts, strict=True):
             check_alike(windows, part.path, first, path)

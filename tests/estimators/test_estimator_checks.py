@@ -1,5 +1,8 @@
 """scikit-learn's own checks of estimators, none of them excused."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -20,6 +23,13 @@ def test_scikit_learn_checks(estimator):
     if hasattr(estimator, "costs"):
         estimator.set_params(costs=(1.0,))
     check_estimator(estimator, on_skip=None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parameters_are_described_in_the_order_of_the_signature(kind):
+    section = inspect.getdoc(kind).partition("Parameters\n")[2].partition("\n\n")[0]
+    names = re.findall(r"^(\w+(?:, \w+)*) : ", section, re.M)
+    assert ", ".join(names).split(", ") == [*inspect.signature(kind).parameters]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if hasattr(kind(), "tol")])

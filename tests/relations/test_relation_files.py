@@ -102,6 +102,11 @@ def test_against_the_slow_way(tmp_path_factory, rows):
         np.testing.assert_array_equal(read_alignment_distances(path).matrix, expected)
 
 
+def test_lines_of_an_alignment_may_end_as_on_an_old_mac(write):
+    D = read_alignment_distances(write(b">a\rACG\r>b\rA\rTG\r"))
+    assert (D.names, D.matrix[0, 1]) == (("a", "b"), pytest.approx(1 / 3))
+
+
 def test_letters_outside_ascii_are_no_bases(write):
     D = read_alignment_distances(write(">a\nACé\n>b\nATA\n"))
     assert D.matrix[0, 1] == 0.5
@@ -157,6 +162,7 @@ REFUSED = {
         (">a\nAC\n\n>a x\nAC\n", 4, "names must differ, got 'a' twice"),
         (">a\nAC\n> \nAC\n", 3, "has no name; write >Genus_species"),
         ("ACGT\n>a\nAC\n", 1, "must start with a > line"),
+        ("\n\n >a\nAC\n", 3, "must start with a > line"),
         (b">a\nA\xff\n", None, "cannot be read as a FASTA file"),
         (">a\nMKTA\n>b\nMEFq\n", 3, "nucleotides, got E, F, Q, as in a protein; give nucl"),
         (">a\nMKHA\n>b\nMKRS\n", 1, "of nucleotides, got others, as in a protein"),
@@ -166,7 +172,7 @@ REFUSED = {
         ("\ta\tb\na\t0\t1\n", 1, "a line must be a, b, distance"),  # three columns: a list
         ("x\ta\tb\na\t0\t1\n", 1, "distance must be a finite number from 0, got 'b'"),
         ("a\tb\tfar\na\tc\t1\n", 1, "distance must be a finite number from 0, got 'far'"),
-        ("\ta\tb\tc\na\t0\t1\t2\n", None, "must be square, got 1 rows and 3 columns"),
+        ("\ta\tb\tc\na\t0\t1\t2\n", None, "the table must be square, got 1 rows and 3 columns"),
         ("\ta\tb\tc\nb\t0\t1\t1\na\t1\t0\t1\nc\t1\t1\t0\n", 2, "row must start with 'a'"),
         ("\ta\tb\tc\na\t0\t1\nb\t1\t0\t1\nc\t1\t1\t0\n", 2, "have 3 numbers, got 'a' and 2"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", 2, "must be a finite number from 0, got 'x'"),

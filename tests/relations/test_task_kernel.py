@@ -115,7 +115,7 @@ def test_the_nearest_kernel_takes_the_place_of_none():
     ("text", "message"),
     [
         ("", "not a table"),
-        ("\ta\tb\na\t1\t0\n", "similarity must be square"),
+        ("\ta\tb\na\t1\t0\n", "the table must be square, got 1 rows and 2"),
         ("\ta\tb\nb\t1\t0\na\t0\t1\n", "row must start with 'a'"),
         ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: similarity must be a finite number, got 'x'"),
         ("\ta\tb\na\t1\t3\nb\t3\t1\n", "positive semi-definite"),

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from seqmtl.exceptions import MemoryLimitError
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.training.example_source import ExampleSource
 
@@ -37,3 +40,15 @@ def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
     message = seqmtl(f"train {tmp_path} --tree vertebrates -o never", 1).err
     assert "'rice' is not in the tree vertebrates; it has" in message
     assert message.endswith("(try --tree eukaryotes)\n")
+
+
+def test_files_are_padded_and_joined_if_both_fit_into_memory(tmp_path, monkeypatch):
+    for name, letters in (("short", "ACGT"), ("long", "ACGT" * 250)):
+        rows = "".join(f"{name}\t{label}\t{letters}\n" for label in (1, -1))
+        (tmp_path / name).write_text("organism\tlabel\tsequence\n" + rows)
+    source = ExampleSource.of([(None, str(tmp_path / name)) for name in ("short", "long")])
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 7_999)
+    with pytest.raises(MemoryLimitError, match=r"^4 sequences of up to 1000 bases \(.*/long\) "):
+        source.read_labelled()
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 8_000)
+    assert source.read_labelled().length == 1000
