@@ -13,6 +13,7 @@ from seqmtl.commands._request import Option, Request, name_of, option, options_o
 
 _WIDTH = 100  # columns of the help, at most
 _INDENT = 25  # columns before what an option is for
+_WITHOUT_DOCSTRINGS = "Described in a docstring, which python -OO leaves out."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,8 @@ class Messages(Request):
 
 def described(command: type[Request]) -> tuple[str, str]:
     """Return one line about a command, and its examples and notes: the docstring of its module."""
-    line, _, text = str(sys.modules[command.__module__].__doc__).partition("\n\n")
+    docstring = sys.modules[command.__module__].__doc__ or _WITHOUT_DOCSTRINGS
+    line, _, text = docstring.partition("\n\n")
     first = line[0] if line[1].isupper() else line[0].lower()
     return f"{first}{line[1:]}".removesuffix("."), text.rstrip()
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-__doc__ = str(__doc__).replace("MANUAL", MANUAL)
+__doc__ = (__doc__ or "").replace("MANUAL", MANUAL)
 
 _SOURCES = ("taxonomy", "alignment", "distances", "graph", "groups", "table")
 _REPEATED = ("graph", "table")

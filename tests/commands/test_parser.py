@@ -13,6 +13,7 @@ from seqmtl.commands._help import described
 from seqmtl.commands._parser import Parser, did_you_mean
 from seqmtl.commands._request import name_of, options_of
 from seqmtl.commands.main import GROUPS, command_named, command_names
+from tests.invocation import python
 
 
 def test_without_a_command_all_are_listed_and_that_is_a_usage_error(seqmtl):
@@ -51,6 +52,13 @@ def test_the_help_of_a_command_names_its_options_and_has_an_example(name, seqmtl
         assert option.help
     assert any(line.startswith(f"  seqmtl {name} ") for line in lines)
     assert max(map(len, lines)) <= 100
+
+
+def test_python_without_docstrings_says_why_a_help_is_short():
+    for name in ("train", "similarity"):
+        shown = python(None, "-OO", "-m", "seqmtl", name, "--help").stdout
+        assert "\n\ndescribed in a docstring, which python -OO leaves out\n\n" in shown
+        assert "--output" in shown
 
 
 def test_help_is_a_command_too(seqmtl):
