@@ -140,9 +140,14 @@ class Clades:
         return path
 
     def taxa_around(self, name: str) -> list[str]:
-        """Return the names of the taxa around an organism, the smallest first; none if unknown."""
-        taxon = self._find_reading(name)[0]
-        return [] if taxon is None else [self.names[i] for i in self.lineage(taxon)]
+        """Return the names of the taxa around an organism or a taxon, the smallest first.
+
+        There are none if it is unknown, or a common name of several taxa.
+        """
+        taxon = self._find_exact(name)
+        taxon = self._find_reading(name)[0] if taxon is None else taxon
+        taxa = self._common.get(_singular(simplify(name)), []) if taxon is None else [taxon]
+        return [self.names[i] for i in self.lineage(taxa[0])] if len(taxa) == 1 else []
 
     def near(self, name: str) -> list[str]:
         """Return at most three names that differ by a typing error, each with its group."""

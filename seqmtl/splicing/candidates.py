@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,13 +14,14 @@ from seqmtl.io.dataset import SplitGenome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import SIGNALS, Site
+from seqmtl.linear_model.site import Site
 from seqmtl.scanning.candidate_scores import find_candidates
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
+from seqmtl.splicing.genetic_code import STOPS
 from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.regions import PathLike
 from seqmtl.splicing.start_codons import score_starts
@@ -84,11 +86,24 @@ def _with_log_odds(
 
 
 class EdgeFinder(NamedTuple):
-    """Finder of an edge of genes: signal, least log-odds, and the finder of its model if any."""
+    """Finder of an edge of genes.
+
+    Attributes
+    ----------
+    signal : {"start", "stop"}
+        Signal.
+    least : float
+        Least log-odds.
+    finder : SiteFinder, optional
+        Finder of its model. Without one, all codons of the kind are edges.
+    stops : tuple of str
+        Stop codons.
+    """
 
     signal: str
     least: float
-    finder: SiteFinder | None
+    finder: SiteFinder | None = None
+    stops: tuple[str, ...] = STOPS
 
 
 class Bounds(NamedTuple):
@@ -208,6 +223,7 @@ def edge_finders(
             edge.signal,
             edge.least,
             finder_of(models[edge.signal], organism) if edge.has_model else None,
+            layer.stops,
         )
         for edge in layer.edges
     ]
@@ -229,7 +245,7 @@ def find_edges(
             sites = EndFinder(edge.finder, ()).find(piece, begin, end)
             sites = sites.take(sites["log_odds"] >= edge.least)
         else:
-            codons = _codons(piece, begin, end) if codons is None else codons
+            codons = _codons(piece, begin, end, edge.stops) if codons is None else codons
             sites = codons[edge.signal]
         edges_of[edge.signal] = _with_columns(sites, like)
     return edges_of
@@ -241,11 +257,11 @@ def _with_columns(sites: Sites, like: Sites) -> Sites:
     return sites.adding(**{name: np.zeros(len(sites), like[name].dtype) for name in lacking})
 
 
-def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
+def _codons(piece: ContigPiece, begin: int, end: int, stops: tuple[str, ...]) -> dict[str, Sites]:
     """Return the start and stop codons that start at begin..end-1, plus before minus."""
     codes = piece.codes[begin - piece.start : end - piece.start + _CODON - 1]
     rows = np.empty((codes.size, 2), dtype=np.int64)
-    rows = rows[: list_codons(codes, _KIND_OF_CODON, rows)]
+    rows = rows[: list_codons(codes, _kinds_of_codons(stops), rows)]
     codons = {}
     for number, signal in enumerate(EDGES):
         strands = [rows[rows[:, 1] == 1 + 2 * number + k, 0] + begin for k in range(2)]
@@ -257,17 +273,15 @@ def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
     return codons
 
 
-def _kinds_of_codons() -> NDArray[np.uint8]:
+@functools.cache
+def _kinds_of_codons(stops: tuple[str, ...]) -> NDArray[np.uint8]:
     """Return the kind of each of 64 codons: 1 + 2 signal + strand, or 0."""
     kinds = np.zeros(64, dtype=np.uint8)
-    for number, signal in enumerate(EDGES):
-        for word in SIGNALS[signal].split(","):
+    for number, words in enumerate((("ATG",), stops)):
+        for word in words:
             for strand, codes in enumerate((encode(word), reverse_complement(encode(word)))):
                 kinds[codes @ [16, 4, 1]] = 1 + 2 * number + strand
     return kinds
-
-
-_KIND_OF_CODON = _kinds_of_codons()
 
 
 def find_piece(

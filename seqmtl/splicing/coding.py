@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences import reverse_complement
+from seqmtl.sequences import encode, reverse_complement
 from seqmtl.splicing.coding_loops import classify_gc, list_words
+from seqmtl.splicing.genetic_code import STOPS
 
 #: Bases of a word: a base, and those that it is predicted from.
 WORD = 5
@@ -32,7 +33,9 @@ GC_CUTS = (0.38, 0.48)
 GC_REACH = 500
 #: Shape of a table: class, position in the codon, word.
 CODING_SHAPE = (len(GC_CUTS) + 1, 3, 4**WORD)
-_STOPS = (48, 50, 56)  # TAA, TAG and TGA as numbers of base 4
+#: Codons for which a stop codon is where it codes: for glutamine in code 6 of the NCBI, or for
+#: cysteine in 10.
+_SENSE = {"TAA": "CAA", "TAG": "CAG", "TGA": "TGT"}
 _ANY_FRAME = 0.3  # probability of each reading frame of a piece, before its letters count
 _ROUNDS = 10
 _FLANK = 60  # bases of an exon beside a site whose other end is not near,
@@ -161,6 +164,7 @@ def learn_contents(
     samples: Sequence[Transcribed],
     weights: NDArray[np.float64],
     prior: NDArray[np.float32] | None = None,
+    stops: Sequence[tuple[str, ...]] | None = None,
 ) -> list[Content]:
     """Learn the coding content of organisms.
 
@@ -173,8 +177,11 @@ def learn_contents(
         similarity; the diagonal does not count.
     prior : ndarray of float32, shape (3, 3, 1024), optional
         A table that all are drawn to, such as that of relatives. Default: that of all, by class.
+    stops : sequence of tuple of str, optional
+        Stop codons of each organism. Default: those of the standard code.
     """
-    T, of_pieces = len(samples), _Words.of(samples)
+    T = len(samples)
+    of_pieces = _Words.of(samples, stops or [STOPS] * T)
     weights = weights * (1 - np.eye(T))
     noncoding = np.zeros((T, *CODING_SHAPE[::2]))
     for t, sample in enumerate(samples):
@@ -199,6 +206,24 @@ def learn_contents(
     ]
 
 
+def with_stops(table: NDArray[np.float32], stops: tuple[str, ...]) -> NDArray[np.float32]:
+    """Return the content of an organism by that of others, which have the standard code.
+
+    Stop codons that it lacks have the content of codons of their amino acid.
+    """
+    table = table.copy()
+    by_codon = table.reshape(*CODING_SHAPE[:2], -1, 64)
+    for stop, codon in _SENSE.items():
+        if stop not in stops:
+            by_codon[:, 2, :, _codon_number(stop)] = by_codon[:, 2, :, _codon_number(codon)]
+    return table
+
+
+def _codon_number(codon: str) -> int:
+    """Return a codon as a number of base 4."""
+    return int(encode(codon) @ [16, 4, 1])
+
+
 class _Words(NamedTuple):
     """Words of the pieces of exons of all organisms.
 
@@ -220,14 +245,15 @@ class _Words(NamedTuple):
     words: NDArray[np.int64]
 
     @classmethod
-    def of(cls, samples: Sequence[Transcribed]) -> _Words:
-        """Return the words of samples."""
+    def of(cls, samples: Sequence[Transcribed], stops: Sequence[tuple[str, ...]]) -> _Words:
+        """Return the words of samples, whose stop codons are these."""
         tables, pieces, is_open = [], [], []
         positions, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for t, sample in enumerate(samples):
+        for t, (sample, words_of_end) in enumerate(zip(samples, stops, strict=True)):
+            numbers = [*map(_codon_number, words_of_end)]
             for letters, number in zip(*_drawn(sample.exons, sample.exon_classes), strict=True):
-                stops = np.isin(list_words(letters, 3), _STOPS)[2:]
-                is_open.append([not stops[(3 - frame) % 3 :: 3].any() for frame in range(3)])
+                is_end = np.isin(list_words(letters, 3), numbers)[2:]
+                is_open.append([not is_end[(3 - frame) % 3 :: 3].any() for frame in range(3)])
                 of_piece = list_words(letters, WORD)
                 ends = np.flatnonzero(of_piece >= 0)
                 pieces.append(ends.size)

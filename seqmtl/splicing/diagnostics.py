@@ -28,7 +28,11 @@ _MAJORITY = 0.5  # of the weights of the relatives
 
 
 def warnings_for(
-    sample: GenomeSample, last: SelfTrainingRound, prior: NDArray[np.float64], has_calls: bool
+    sample: GenomeSample,
+    last: SelfTrainingRound,
+    prior: NDArray[np.float64],
+    has_calls: bool,
+    assumed_stops: tuple[str, ...],
 ) -> list[str]:
     """Return a sentence for each property unlike those of the genomes tested.
 
@@ -42,6 +46,8 @@ def warnings_for(
         Density of the relatives' intron lengths 1, 2, ...
     has_calls : bool
         Whether there are enough calls to judge by.
+    assumed_stops : tuple of str
+        Stop codons of the organism, as the calls assume.
     """
     warnings: list[str] = []
 
@@ -54,11 +60,11 @@ def warnings_for(
         not _GC[0] <= gc <= _GC[1],
         f"{gc:.0%} of its bases are G or C, {_GC[0]:.0%} to {_GC[1]:.0%} in the genomes tested",
     )
-    stops = stops_that_code(_stretches(sample))
+    stops = [stop for stop in stops_that_code(_stretches(sample)) if stop in assumed_stops]
     warn(
         bool(stops),
-        f"genes seem to read through {' and '.join(stops)}: the genetic code may not be the "
-        "standard one, which the model of coding sequence assumes",
+        f"genes seem to read through {' and '.join(stops)}: the genetic code may not be that of "
+        "the model of coding sequence",
     )
     if not has_calls:
         return warnings

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.adaptation.relatives import extend, similarity
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.splicing.coding import Content
+from seqmtl.splicing.coding import Content, with_stops
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.genome_sample import FOLDS
 from seqmtl.splicing.layer import ALL, ANY, EDGES, DonorLetters, Edge, PairLayer, U12Introns, logit
@@ -87,6 +87,7 @@ def estimates_of_relatives(
     named: NDArray[np.float64],
     donors: Sequence[str],
     options: SelfTrainingOptions,
+    stops: tuple[str, ...],
 ) -> Estimates:
     """Return the estimates for a new organism before its genome is known.
 
@@ -104,6 +105,8 @@ def estimates_of_relatives(
         Letters that donors may have; those of the model are scored as they are.
     options : SelfTrainingOptions
         Shares to start from.
+    stops : tuple of str
+        Stop codons of the organism.
     """
     tasks = model.donor.tasks
     layers = [model.layer[task] for task in tasks]
@@ -118,6 +121,7 @@ def estimates_of_relatives(
     u12 = [layer.u12 for layer in layers if layer.u12]
     has_u12 = float(named @ np.array([layer.u12 is not None for layer in layers])) > 0.5
     relatives, prior = layer_of_relatives(model, weights), relatives_density(layers, weights)
+    relatives = relatives._replace(coding=with_stops(relatives.coding, stops), stops=stops)
     return Estimates(
         [(donor, acceptor)] * FOLDS,
         (donor, acceptor),

@@ -27,6 +27,7 @@ from seqmtl.splicing.candidates import (
 )
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, Transcribed, learn_contents, transcribed
+from seqmtl.splicing.genetic_code import stops_of
 from seqmtl.splicing.layer import ALL, ANY, EDGES, ENDS, DonorLetters, Edge, PairLayer, logit
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
@@ -89,12 +90,15 @@ class TrainingTables(NamedTuple):
         Density of the lengths of exons, see :class:`seqmtl.splicing.layer.PairLayer`.
     content : Content
         Coding content.
+    stops : tuple of str
+        Stop codons of the organism.
     """
 
     n_introns: int
     lengths: LengthTable
     exons: NDArray[np.float64]
     content: Content
+    stops: tuple[str, ...]
 
 
 class OrganismData(NamedTuple):
@@ -141,7 +145,7 @@ class OrganismData(NamedTuple):
             else Edge(kind, 0.0, values[kind], least)
             for kind, (has_model, least) in self.edges.items()
         )
-        n_introns, lengths, exons, content = self.learnt
+        n_introns, lengths, exons, content, stops = self.learnt
         return PairLayer(
             scale,
             shift,
@@ -161,6 +165,7 @@ class OrganismData(NamedTuple):
             values["exon shift"],
             edges,
             tuple(DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors),
+            stops=stops,
         )
 
 
@@ -261,10 +266,13 @@ def fit_layer(
     for task, sample in (samples or {}).items():
         k = donor.tasks.index(task)
         pieces[k] = pieces[k].plus(sample)
-    contents = learn_contents(pieces, np.maximum(similarity(relatedness), 0.0) ** 2)
+    weights = np.maximum(similarity(relatedness), 0.0) ** 2
+    stops = [stops_of(task) for task in donor.tasks]
     tasks = {}
-    for task, content in zip(donor.tasks, contents, strict=True):
-        learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content)
+    for task, content, ends in zip(
+        donor.tasks, learn_contents(pieces, weights, stops=stops), stops, strict=True
+    ):
+        learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content, ends)
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
             paths, of_task = (donors, acceptors), (task, order[task])
@@ -309,7 +317,9 @@ def _read_task(
     )
     scored = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
-        EdgeFinder(edge, ANY, finder_of(models[edge], task) if edge in scored else None)
+        EdgeFinder(
+            edge, ANY, finder_of(models[edge], task) if edge in scored else None, learnt.stops
+        )
         for edge in EDGES
     ]
     pieces: list[Sites] = []

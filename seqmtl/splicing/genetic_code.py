@@ -1,4 +1,4 @@
-"""Whether the stop codons of a genome code for amino acids, as they do in ciliates."""
+"""Stop codons that code for amino acids, as in ciliates: by the taxon, and by the genome."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.adaptation.relatives import AUTO
+from seqmtl.relations.clades import shipped_clades
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import find_motifs
 
@@ -17,8 +19,24 @@ _LOCAL = 10_000  # bases
 #: Stop codons of the standard code, and those that code for amino acids in others.
 STOPS = ("TAA", "TAG", "TGA")
 _REASSIGNED = (["TGA"], ["TAA", "TAG"])
+#: Stop codons of nuclear genomes by taxon, the smallest around an organism: codes 1, 6 and 10 of
+#: the NCBI. Ciliates of few genomes have more: 27 to 30.
+_STOPS_OF_TAXA = {
+    "Ciliophora": ("TGA",),
+    "Euplotida": ("TAA", "TAG"),
+    "Heterotrichea": STOPS,
+    "Cladophorales": ("TGA",),
+    "Dasycladales": ("TGA",),
+    "Spironucleus": ("TGA",),
+}
 _FAR_MORE = 2.0  # bases in long frames with such a code, for each with the standard one,
 _CLEAR_SHARE = 0.25  # and their least share of all: genomes with such codes are dense
+
+
+def stops_of(organism: str, like: str | None = None) -> tuple[str, ...]:
+    """Return the stop codons of an organism by the name of its relative, or else by its own."""
+    around = shipped_clades().taxa_around(organism if like in (None, AUTO) else like)
+    return next((_STOPS_OF_TAXA[name] for name in around if name in _STOPS_OF_TAXA), STOPS)
 
 
 def stops_that_code(stretches: Sequence[NDArray[np.uint8]]) -> list[str]:

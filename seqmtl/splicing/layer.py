@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._schema import choice, items, number
+from seqmtl.splicing.genetic_code import STOPS
 
 #: The two ends of introns, and the codons with which coding sequence begins and ends.
 ENDS = ("donor", "acceptor")
@@ -140,6 +141,8 @@ class PairLayer(NamedTuple):
         Letters of donors beside those of the site model.
     u12 : U12Introns, optional
         U12-type introns, if the organism has any.
+    stops : tuple of str
+        Stop codons.
     """
 
     scale: float
@@ -161,6 +164,7 @@ class PairLayer(NamedTuple):
     edges: tuple[Edge, ...] = ()
     donors: tuple[DonorLetters, ...] = ()
     u12: U12Introns | None = None
+    stops: tuple[str, ...] = STOPS
 
     def least_of(self, signal: str) -> float:
         """Return the least log-odds of a site that parses may take; inf if they take none."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._html import table
 from seqmtl._names import match_names
-from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
+from seqmtl._schema import choice, items, load, mapping, number, record, rule_of, text, whole, word
 from seqmtl._threads import in_order
 from seqmtl._version import __version__
 from seqmtl.calibration.curve import CalibrationCurve
@@ -24,6 +24,7 @@ from seqmtl.linear_model.base import FORMAT, FORMAT_VERSION, Model, damaged, is_
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
 from seqmtl.splicing.coding import CODING_SHAPE
+from seqmtl.splicing.genetic_code import STOPS
 from seqmtl.splicing.layer import (
     ALL,
     EDGES,
@@ -107,7 +108,7 @@ _HEADER = record(
                 "precision": mapping(_PRECISION),
             },
         ),
-        "layer": mapping(record(_FACTS), 1),
+        "layer": mapping(record(_FACTS, {"stops": items(choice(*STOPS), 1)}), 1),
         **{end: _ANY for end in ENDS},
     },
     {name: _ANY for name in (*EDGES, *_U12_ENDS)},
@@ -301,6 +302,7 @@ class PairedModel(Model):
         """Return the layers without their arrays."""
         return {
             name: {fact: getattr(layer, fact) for fact in _FACTS}
+            | ({} if layer.stops == STOPS else {"stops": [*layer.stops]})
             | {
                 "least": list(layer.least),
                 "edges": [edge._asdict() for edge in layer.edges],
@@ -559,6 +561,7 @@ def _unpack_layer(
         values["least"] = tuple(entry["least"])
         values["tails"] = np.array(entry["tails"], dtype=np.float64).reshape(-1, 2)
         values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry["edges"])
+        values["stops"] = tuple(entry.get("stops", STOPS))
         values["donors"] = tuple(load(DonorLetters, "donors", one) for one in entry["donors"])
         values["u12"] = load(U12Introns, "u12", entry["u12"]) if entry["u12"] else None
         layer[name] = PairLayer(

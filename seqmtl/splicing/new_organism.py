@@ -19,6 +19,7 @@ from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.base import is_known
 from seqmtl.splicing.estimates import estimates_of_relatives
+from seqmtl.splicing.genetic_code import STOPS, stops_of
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import ROUNDS, PairedModel, expectation, round_line
 from seqmtl.splicing.rounds import SelfTrainingRound
@@ -84,9 +85,16 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
     kernel, tasks = model.donor.kernel, model.donor.tasks
     relatives = weights_of_relatives(kernel, tasks, name, like=like, tree=tree)
     weights = relatives.weights
-    _log_relatives(name, like, tasks, relatives.source, weights)
+    stops = stops_of(name, like)
+    _log_relatives(name, like, tasks, relatives.source, weights, stops)
     estimates = estimates_of_relatives(
-        model, name, weights, weights, other_donors(model, None), SelfTrainingOptions()
+        model,
+        name,
+        weights,
+        weights,
+        other_donors(model, None),
+        SelfTrainingOptions(),
+        stops,
     )
     donor, acceptor = estimates.whole
     return replace(
@@ -151,7 +159,8 @@ def add_unlabelled(
             donors=other_donors(model, consensus),
         )
     source, weights = self_training.relatives.source, self_training.weights
-    _log_relatives(name, like, model.donor.tasks, source, weights)
+    stops = self_training.state.relatives.stops
+    _log_relatives(name, like, model.donor.tasks, source, weights, stops)
     return self_training
 
 
@@ -165,12 +174,18 @@ def relatives_text(source: str, weights: Mapping[str, float]) -> str:
 
 
 def _log_relatives(
-    name: str, like: str | None, tasks: Sequence[str], source: str, weights: NDArray[np.float64]
+    name: str,
+    like: str | None,
+    tasks: Sequence[str],
+    source: str,
+    weights: NDArray[np.float64],
+    stops: tuple[str, ...],
 ) -> None:
-    """Log what a relative's name means, and which organisms count, by the tree or the genome."""
+    """Log what a relative's name means, which organisms count, and another genetic code."""
     used = {task: weight for task, weight in zip(tasks, weights.tolist(), strict=True) if weight}
     given = "" if like is None else f"--like {like}: "
-    logger.info("%s: %s%s", name, given, relatives_text(source, used))
+    code = "" if stops == STOPS else f"; stop codons of its taxon: {', '.join(stops)}"
+    logger.info("%s: %s%s%s", name, given, relatives_text(source, used), code)
 
 
 def train_unlabelled(

@@ -60,6 +60,7 @@ from seqmtl.splicing.estimates import (
     estimates_of_relatives,
     with_numbers_of_genomes,
 )
+from seqmtl.splicing.genetic_code import stops_of
 from seqmtl.splicing.genome_sample import (
     FOLDS,
     Ends,
@@ -164,7 +165,7 @@ class SelfTraining:
         self._relatives_by_name = dict(zip(model.donor.tasks, named.weights.tolist(), strict=True))
         self.rounds: list[SelfTrainingRound] = []
         self.state = estimates_of_relatives(
-            model, name, self.weights, named.weights, donors, options
+            model, name, self.weights, named.weights, donors, options, stops_of(name, like)
         )
         self.state = replace(self.state, lengths=self._lengths([]))
         self._starts = [end.weights([name])[0] for end in self.state.whole]
@@ -214,6 +215,7 @@ class SelfTraining:
                 self.model,
                 self.name,
                 part,
+                like=self.like,
                 relatives=RelativeWeights(row, "", 1.0),
                 options=options,
                 donors=(),
@@ -474,7 +476,8 @@ class SelfTraining:
         donor, acceptor = in_order(self._learn, range(len(ENDS)))
         n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
         pieces = transcribed(self._exons(self.posteriors))
-        (content,) = learn_contents([pieces], np.zeros((1, 1)), self.state.relatives.coding)
+        layer = self.state.relatives
+        (content,) = learn_contents([pieces], np.zeros((1, 1)), layer.coding, [layer.stops])
         return replace(
             self.state,
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
@@ -598,7 +601,8 @@ class SelfTraining:
                 *precision,
             ]
         last = self.rounds[-1]
-        warnings = warnings_for(self.sample, last, self.state.prior, sum(last.n_p90) > 0)
+        has_calls, stops = sum(last.n_p90) > 0, self.state.relatives.stops
+        warnings = warnings_for(self.sample, last, self.state.prior, has_calls, stops)
         return [*precision, *warnings]
 
     def _calls(self) -> dict[str, Any]:

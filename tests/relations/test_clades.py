@@ -64,6 +64,8 @@ def test_a_taxon_has_those_around_it_and_in_it(clades):
         ("Helix ignota", "Mollusca, Animalia, Vita"),  # a genus without a line
         ("Vita", "Vita"),
         ("Nemo captus", ""),
+        ("insects", "Insecta, Animalia, Vita"),
+        ("gnats", ""),  # of two taxa
     ],
 )
 def test_the_taxa_around_an_organism_are_the_smallest_first(clades, name, expected):

@@ -15,6 +15,7 @@ from seqmtl.splicing.coding import (
     gc_classes,
     learn_contents,
     transcribed,
+    with_stops,
 )
 from seqmtl.splicing.coding_loops import list_words, sum_content
 from tests.oracles.pairs import ends
@@ -224,6 +225,38 @@ def test_frames_that_were_hidden_are_recovered_with_the_log_ratios_of_their_word
         contexts = [word for word in words if n[2, word] > 200]
         assert contexts  # of which there is enough to tell
         assert (table[2, contexts] < -1).all()
+
+
+def test_frames_with_stop_codons_that_code_count_where_they_do():
+    """Glutamine is TAA or TAG, as in ciliates, and frequent."""
+    rng = np.random.default_rng(8)
+    share = _usage(8)
+    share[[CODONS.index(codon) for codon in ("TAA", "TAG")]] = 0.06
+    share /= share.sum()
+    exons, _ = _coding(rng, share, 3_000)
+    introns = _anything(rng, 1_000)
+    n_words = sum(piece.size - 4 for piece in exons)
+    standard, ciliate = (
+        learn_contents([_sample(exons, introns)], ALONE, stops=stops)[0]
+        for stops in (None, [("TGA",)])
+    )
+    assert ciliate.n_bases == pytest.approx(n_words, rel=0.02)
+    assert standard.n_bases < 0.5 * n_words
+    held, hidden = _coding(rng, share, 300)
+    frames = [_frame_of(piece, ciliate.table[0])[0] for piece in held]
+    assert np.mean(np.equal(frames, hidden)) > 0.99
+
+
+def test_a_stop_codon_that_codes_has_the_content_of_its_amino_acid():
+    table = np.random.default_rng(3).normal(size=CODING_SHAPE).astype(np.float32)
+    for stops, like in ((("TGA",), {"TAA": "CAA", "TAG": "CAG"}), (STOPS[:2], {"TGA": "TGT"})):
+        expected = table.copy()
+        for a, b in product("ACGT", repeat=2):
+            for stop, codon in like.items():
+                to, of = (_word(encode(a + b + word)) for word in (stop, codon))
+                expected[:, 2, to] = table[:, 2, of]
+        assert_array_equal(with_stops(table, stops), expected)
+    assert_array_equal(with_stops(table, STOPS), table)
 
 
 def test_pieces_that_do_not_code_do_not_count():

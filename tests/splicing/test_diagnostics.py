@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,9 @@ import pytest
 
 from seqmtl.loading import load
 from seqmtl.reporting.folder_sections import paired_models
+from seqmtl.sequences import encode
 from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
+from seqmtl.splicing.genetic_code import STOPS
 from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.model import estimated_accuracy, expectation
 from seqmtl.splicing.rounds import SelfTrainingRound
@@ -26,7 +29,7 @@ def _sample(gc):
 
 
 def test_a_genome_like_those_tested_raises_no_doubt():
-    assert warnings_for(_sample(0.35), GOOD, PRIOR, True) == []
+    assert warnings_for(_sample(0.35), GOOD, PRIOR, True, STOPS) == []
 
 
 @pytest.mark.parametrize(
@@ -45,13 +48,24 @@ def test_a_genome_like_those_tested_raises_no_doubt():
 )
 def test_each_doubt_is_told_where_there_are_calls(name, value, message):
     last = GOOD._replace(**{name: value})
-    (found,) = warnings_for(_sample(0.35), last, PRIOR, True)
+    (found,) = warnings_for(_sample(0.35), last, PRIOR, True, STOPS)
     assert re.search(message, found)
-    assert warnings_for(_sample(0.35), last, PRIOR, False) == []
+    assert warnings_for(_sample(0.35), last, PRIOR, False, STOPS) == []
+
+
+def test_stop_codons_that_code_are_told_unless_the_calls_know_them():
+    codons = ["".join(letters) for letters in product("ACGT", repeat=3)]
+    codons.remove("TGA")
+    rng = np.random.default_rng(4)
+    genes = "".join("".join(rng.choice(codons, 1_000)) + "TGA" for _ in range(60))
+    sample = _sample(0.35)._replace(codes=encode(genes), bounds=np.array([[0, len(genes)]]))
+    (found,) = warnings_for(sample, GOOD, PRIOR, False, STOPS)
+    assert found.startswith("genes seem to read through TAA and TAG: the genetic code may not be")
+    assert warnings_for(sample, GOOD, PRIOR, False, ("TGA",)) == []
 
 
 def test_another_composition_is_told():
-    (found,) = warnings_for(_sample(0.6), GOOD, PRIOR, False)
+    (found,) = warnings_for(_sample(0.6), GOOD, PRIOR, False, STOPS)
     assert found.startswith("60% of its bases are G or C, 19% to 52% in the genomes tested")
 
 

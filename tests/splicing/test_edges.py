@@ -12,6 +12,7 @@ from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece, load_genome
 from seqmtl.loading import load
+from seqmtl.sequences import encode
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, fit, fit_layer, start_codons
 from seqmtl.splicing.candidates import edge_finders, find_edges
@@ -43,7 +44,8 @@ def test_codons_are_those_in_the_letters(case):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 4, 3_000).astype(np.uint8)
     codes[rng.integers(0, 3_000, 40)] = 4
-    edges = edge_finders(load(case / "splice").layer_of("a"), {}, "a")
+    layer = load(case / "splice").layer_of("a")
+    edges = edge_finders(layer, {}, "a")
     like = Sites(np.zeros(0, np.int64), np.zeros(0, bool), {"log_odds": np.zeros(0, np.float32)})
     assert [edge.signal for edge in edges] == ["start", "stop"]
     for begin, end in ((-50, 5_000), (1_200, 1_300), (1_500, 1_500), (200, 900), (4_100, 5_000)):
@@ -56,6 +58,10 @@ def test_codons_are_those_in_the_letters(case):
             assert_array_equal(own.starts, starts[rows])
             assert_array_equal(own.is_reverse, expected.is_reverse[rows])
             assert_allclose(own["log_odds"], expected["log_odds"][rows], atol=1e-12)
+    piece = ContigPiece("c", 0, encode("CTGAATAAATAGATTACCTATCA"))  # one of each on either strand
+    for stops, starts in ((("TGA",), [1, 20]), (("TAA", "TAG"), [5, 9, 13, 17])):
+        edges = edge_finders(layer._replace(stops=stops), {}, "a")
+        assert_array_equal(find_edges(edges, piece, 0, 23, like)["stop"].starts, starts)
 
 
 def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes):

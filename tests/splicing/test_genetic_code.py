@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqmtl.sequences import encode
-from seqmtl.splicing.genetic_code import open_frames, stops_that_code
+from seqmtl.splicing.genetic_code import open_frames, stops_of, stops_that_code
 
 STOPS = ("TAA", "TAG", "TGA")
 LETTERS = np.array(list("ACGT"))
@@ -36,6 +36,25 @@ def test_a_gap_is_no_reading_frame():
     assert len(frames) > 20
     assert not any("N" in letters[start:end] for start, end in frames)
     assert not open_frames(encode(letters), 500)
+
+
+@pytest.mark.parametrize(
+    ("organism", "like", "stops"),
+    [
+        ("Tetrahymena thermophila (strain SB210)", None, "TGA"),
+        ("t_thermophila", "auto", "TGA"),
+        ("new", "ciliates", "TGA"),
+        ("Euplotes crassus", None, "TAA TAG"),  # within the ciliates
+        ("Stentor coeruleus", None, "TAA TAG TGA"),
+        ("Stentor coeruleus", "Paramecium", "TGA"),  # the name of the relative counts
+        ("Acetabularia acetabulum", None, "TGA"),
+        ("Giardia lamblia", None, "TAA TAG TGA"),
+        ("human", None, "TAA TAG TGA"),
+        ("nobody knows", None, "TAA TAG TGA"),
+    ],
+)
+def test_stop_codons_by_taxon(organism, like, stops):
+    assert " ".join(stops_of(organism, like)) == stops
 
 
 @pytest.mark.parametrize("code", [(), ("TGA",), ("TAA", "TAG")])

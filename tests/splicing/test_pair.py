@@ -187,6 +187,14 @@ def test_the_slope_of_a_fit_is_that_of_the_likelihood(case, monkeypatch):
     assert np.linalg.eigvalsh(at.curvature).min() > -1e-9
 
 
+def test_stop_codons_survive_a_file(case, tmp_path):
+    model = load(case / "splice")
+    layer = {**model.layer, "a": model.layer_of("a")._replace(stops=("TGA",))}
+    replace(model, layer=layer).save(tmp_path / "ciliate")
+    again = load(tmp_path / "ciliate")
+    assert [again.layer_of(name).stops for name in "ab"] == [("TGA",), ("TAA", "TAG", "TGA")]
+
+
 def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
     first = load(case / "splice")
     assert isinstance(first, PairedModel)

@@ -3,7 +3,7 @@
 import importlib.util
 import re
 import sys
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +87,25 @@ def test_an_intron_is_found_where_there_are_any(tmp_path, organism, ends, is_the
     name = rows.get(("304", "+", str(303 + len(intron))))
     assert (name is not None) == is_there
     assert name is None or name.endswith(";type=U12") == ends[0].startswith("AT")
+
+
+def test_introns_of_genes_whose_stop_codons_code_are_found_where_the_taxon_has_such_genes():
+    rng = np.random.default_rng(0)
+    codons = "GAA AAA AAT GAT ATT TTT TTA AAG CAA TCA ACA GTT TAA TAG".split()
+    shares = np.array([12, 13, 10, 10, 8, 6, 6, 5, 4, 6, 5, 5, 7, 3]) / 100
+    ends, n_found = ("GTAAGT", "TTTATTTTTCAG"), {"Tetrahymena": 0, "Plasmodium vivax": 0}
+    for _ in range(4):
+        exons = ["".join(rng.choice(codons, 100, p=shares)) for _ in range(6)]
+        introns = ["".join(rng.choice([*"ATATATATAC"], 60)).join(ends) for _ in range(5)]
+        parts = ["ATG", *chain(*zip(exons, [*introns, "TGA"], strict=True))]
+        bounds = np.cumsum([len(part) for part in parts]).tolist()
+        true = {(bounds[k], bounds[k + 1], "+") for k in range(1, 11, 2)}
+        for like in n_found:
+            _, calls = load("starter:splice").predictor(like=like)("".join(parts))
+            calls = calls[calls["probability"] >= 0.5]
+            n_found[like] += len(true & {*calls[["start", "end", "strand"]].tolist()})
+    assert n_found["Tetrahymena"] >= 16
+    assert n_found["Plasmodium vivax"] <= 10
 
 
 @pytest.mark.parametrize(
