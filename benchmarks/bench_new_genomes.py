@@ -33,7 +33,6 @@ from seqmtl.splicing.finder import PairedFinder
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.self_training import SelfTraining
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
 #: Shortest introns of the classes of length.
 LENGTH_CLASSES = (0, 200, 1_000, 4_000)
@@ -141,8 +140,7 @@ def main() -> None:
         name, clade, genome, annotation, organism, left_out = line.split("\t")
         model = without(PairedModel.load(args.model), left_out.split(","))
         sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
-        options = SelfTrainingOptions(max_rounds=args.rounds)
-        own = SelfTraining(model, organism, sample, tree=args.tree, options=options)
+        own = SelfTraining(model, organism, sample, tree=args.tree, max_rounds=args.rounds)
         truth = annotated(annotation, {contig.name for contig in read_contigs(genome)})
         models = {"relatives": own.paired()}
         own.train(lambda _: None)

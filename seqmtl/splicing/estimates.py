@@ -16,7 +16,10 @@ from seqmtl.splicing.genome_sample import FOLDS
 from seqmtl.splicing.layer import ALL, ANY, EDGES, DonorLetters, Edge, PairLayer, U12Introns, logit
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
+
+#: U12-type introns per other intron to start from, where the relatives have any.
+U12_SHARE = 0.003
+_DONOR_SHARE = 0.01  # odds of donors with other letters to start from, by those of the others
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,6 @@ def estimates_of_relatives(
     weights: NDArray[np.float64],
     named: NDArray[np.float64],
     donors: Sequence[str],
-    options: SelfTrainingOptions,
     stops: tuple[str, ...],
 ) -> Estimates:
     """Return the estimates for a new organism before its genome is known.
@@ -103,8 +105,6 @@ def estimates_of_relatives(
         The same by its name alone: U12-type introns are possible if most of these have any.
     donors : sequence of str
         Letters that donors may have; those of the model are scored as they are.
-    options : SelfTrainingOptions
-        Shares to start from.
     stops : tuple of str
         Stop codons of the organism.
     """
@@ -131,11 +131,11 @@ def estimates_of_relatives(
         Content(relatives.coding, 0),
         mixed_table(np.zeros(0, dtype=np.int64), np.zeros(0), prior),
         tuple(
-            DonorLetters(letters, float(np.log(options.donor_share)))
+            DonorLetters(letters, float(np.log(_DONOR_SHARE)))
             for letters in donors
             if letters not in model.donor.site.consensus
         ),
-        u12[0]._replace(shift=float(np.log(options.u12_share))) if has_u12 else None,
+        u12[0]._replace(shift=float(np.log(U12_SHARE))) if has_u12 else None,
     )
 
 

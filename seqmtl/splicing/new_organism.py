@@ -23,8 +23,7 @@ from seqmtl.splicing.genetic_code import STOPS, stops_of
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import ROUNDS, PairedModel, expectation, round_line
 from seqmtl.splicing.rounds import SelfTrainingRound
-from seqmtl.splicing.self_training import SelfTraining
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
+from seqmtl.splicing.self_training import CEILING, SelfTraining
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +92,6 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
         weights,
         weights,
         other_donors(model, None),
-        SelfTrainingOptions(),
         stops,
     )
     donor, acceptor = estimates.whole
@@ -101,7 +99,7 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
         model,
         donor=donor,
         acceptor=acceptor,
-        layer={**model.layer, name: estimates.layer(SelfTrainingOptions().ceiling)},
+        layer={**model.layer, name: estimates.layer(CEILING)},
     )
 
 

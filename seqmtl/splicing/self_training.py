@@ -56,6 +56,7 @@ from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
 from seqmtl.splicing.estimates import (
+    U12_SHARE,
     Estimates,
     estimates_of_relatives,
     with_numbers_of_genomes,
@@ -83,10 +84,47 @@ from seqmtl.splicing.rounds import (
     likely_sites,
     listed_lengths,
 )
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
 from seqmtl.training.solver import ONE_THREAD
 
 logger = logging.getLogger(__name__)
+
+#: Highest probability claimed: calls of held-out organisms were right this often.
+CEILING = 0.97
+_MIN_GAIN = 0.01  # growth of the expected sites, less those in the reversed genome, for a round
+# the chain
+_CHAIN_RUNS = 3  # between which the lengths of introns, and how rare some are, are learnt
+_MIN_LENGTH_POSTERIOR = 0.1  # of an intron whose length counts, by this
+_MIN_SHARE = 5e-4  # of true sites among the candidates, when kinds of donors are compared
+_U12_INTRONS = 1_000  # other introns that the share of the relatives counts as much as
+LOST_SHARE = 0.001  # of the true sites expected: so few have log-odds that parses do without
+# Sites and decoys of a round. The least posterior of a site, C, and decoys drawn by their odds in
+# context were chosen on eight pieces of genomes: posteriors of 0.25 to 0.5 change F1 by 0.003.
+_MIN_POSTERIOR = 0.35
+_DECOYS_PER_SITE = 16
+_MIN_DECOYS = 5_000  # with 2,000, half as many introns are found if relatives lack coding content
+_MAX_SITES = 4_000  # of each signal; more cost time and memory
+_TRUST, _C = 0.7, 0.3  # chosen by the labels, the trust in the relatives would vary more
+_REPEAT_FLANK = 8  # bases on either side of a site by which copies of a repeat are recognised
+_MIN_LABELLED_SITES = 30  # of each signal to learn from them alone; of yeast, 10 are too few
+_DECOYS_OF_LABELLED = 2_000  # with 40 to 400, the AUPRC is 0.02 to 0.05 lower
+# Calls to train on, or in a million bases; the lower decides. Yeast has 14, a fly whose introns are
+# ten times as long as usual 42, and gains from training on them.
+_MIN_CALLS, _MIN_CALLS_PER_MB = 24.0, 5.0
+_MIN_CALLS_OF_FOLD = 4  # outside each fold, never fewer
+# False calls per call in the reversed genome, at worst. A piece of mouse with 0.45 of these per
+# call gains from training; shuffled genomes have 0.6 to 1.
+_FALSE_PER_REVERSED = 2.0
+_MAX_REVERSED_RATE = 0.3  # beyond which a round is dropped; mammals have 0.1 to 0.3
+#: Share of the true sites expected that must be more likely than not, before a round and after it.
+#: Held-out organisms had 0.56 to 0.95; a piece of a fly's genome full of repeats 0.22.
+MIN_CALLED_SHARE = 0.5
+# Error of the relatives' weights: see seqmtl.adaptation.relatives.spread. It was chosen on pieces
+# of genomes of a rust, a worm, two of a fly, a parasite, a human and a cat, with the organisms of
+# the starter model nearest to each.
+_ERROR = 1.0
+_COMPARISON_BASES, _MIN_COMPARISON_BASES = 2e6, 2.5e5  # for all weights of relatives, and for each
+_MAX_GROUPS = 16  # of similar relatives that are compared
+_CONTROL_BASES = 2.5e6  # of the reversed genome, about
 
 
 class _Adapted(NamedTuple):
@@ -126,8 +164,8 @@ class SelfTraining:
         open, by the sites that groups of them find.
     watch : callable, optional
         Called with the number of the round, what is done, and the share of it that is done.
-    options : SelfTrainingOptions, optional
-        What is fixed while it learns.
+    max_rounds : int
+        Rounds of training.
     donors : sequence of str
         Letters that donors may have beside those of the model.
 
@@ -152,10 +190,10 @@ class SelfTraining:
         tree: Any = None,
         relatives: RelativeWeights | None = None,
         watch: Callable[[int, str, float], object] | None = None,
-        options: SelfTrainingOptions | None = None,
+        max_rounds: int = 10,
         donors: Sequence[str] = ("GC",),
     ) -> None:
-        self._options = options = options or SelfTrainingOptions()
+        self._max_rounds = max_rounds
         self._shortage = ""  # of the predictions that training began with
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
         self.known_introns, self._watch = known_introns, watch
@@ -165,7 +203,7 @@ class SelfTraining:
         self._relatives_by_name = dict(zip(model.donor.tasks, named.weights.tolist(), strict=True))
         self.rounds: list[SelfTrainingRound] = []
         self.state = estimates_of_relatives(
-            model, name, self.weights, named.weights, donors, options, stops_of(name, like)
+            model, name, self.weights, named.weights, donors, stops_of(name, like)
         )
         self.state = replace(self.state, lengths=self._lengths([]))
         self._starts = [end.weights([name])[0] for end in self.state.whole]
@@ -179,13 +217,13 @@ class SelfTraining:
         Those of a name are spread over similar organisms if more sites are found with these.
         Without a name, each group of similar organisms counts by the sites found with it.
         """
-        options, kernel, tasks = self._options, self.model.donor.kernel, self.model.donor.tasks
+        kernel, tasks = self.model.donor.kernel, self.model.donor.tasks
         named = weights_of_relatives(kernel, tasks, self.name, like=self.like, tree=self.tree)
         R = similarity(kernel.matrix[: len(tasks), : len(tasks)])
         if is_named := named.r2 > 0:
-            weights = np.array([named.weights, spread(R, named.weights, options.error)])
+            weights = np.array([named.weights, spread(R, named.weights, _ERROR)])
         else:
-            groups = _groups_of(R, options.max_groups)
+            groups = _groups_of(R, _MAX_GROUPS)
             weights = np.array([np.isin(range(len(R)), group) / group.size for group in groups])
         if np.allclose(weights, named.weights):
             return named, named
@@ -194,7 +232,7 @@ class SelfTraining:
             shares = (n_sites + 1.0) / (n_sites + 1.0).sum()  # equal if none has any
             named = named._replace(weights=shares @ weights)
             return named, named
-        is_enough = n_sites.max() >= len(ENDS) * options.min_calls
+        is_enough = n_sites.max() >= len(ENDS) * _MIN_CALLS
         return named, named._replace(weights=weights[n_sites.argmax() if is_enough else 0])
 
     def _sites_found(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -203,10 +241,7 @@ class SelfTraining:
         These are the sites expected among those called in a part of the genome, less those among
         the calls in the same part reversed.
         """
-        options = self._options
-        part = self.sample.part(
-            max(options.comparison_bases / len(weights), options.min_comparison_bases)
-        )
+        part = self.sample.part(max(_COMPARISON_BASES / len(weights), _MIN_COMPARISON_BASES))
         n_sites: list[float] = []
         for row in weights:
             if self._watch is not None:
@@ -217,7 +252,6 @@ class SelfTraining:
                 part,
                 like=self.like,
                 relatives=RelativeWeights(row, "", 1.0),
-                options=options,
                 donors=(),
             )
             n_sites.append(likely_sites(trial.posteriors) * (1 - trial.rounds[0].reversed_rate))
@@ -240,7 +274,7 @@ class SelfTraining:
         )
         ends: list[Ends] = [(donor, acceptor) for donor, acceptor in finders]
         ends *= FOLDS // len(pairs)
-        control = self.sample.part(self._options.control_bases).reversed()
+        control = self.sample.part(_CONTROL_BASES).reversed()
         return (
             find_candidates(self.sample, ends, self._at("scoring candidates")),
             find_candidates(control, ends, self._at("scoring the reversed genome")),
@@ -248,18 +282,17 @@ class SelfTraining:
 
     def _settle(self) -> SitePosteriors:
         """Run the chain until lengths and rare kinds of introns settle; return the last result."""
-        options = self._options
-        for k in range(options.chain_runs):
+        for k in range(_CHAIN_RUNS):
             posteriors = self._candidates.posteriors(
                 self.state.layer()._replace(least=ALL),
-                options.min_length_posterior,
+                _MIN_LENGTH_POSTERIOR,
                 self._at(f"weighing introns, pass {k + 1}"),
             )
-            if k < options.chain_runs - 1:
+            if k < _CHAIN_RUNS - 1:
                 donors, u12 = self._rarities(posteriors)
                 lengths = self._lengths(posteriors)
                 self.state = replace(self.state, donors=donors, u12=u12, lengths=lengths)
-        least = least_log_odds(posteriors, self.state.layer(), options.lost_share)
+        least = least_log_odds(posteriors, self.state.layer(), LOST_SHARE)
         self.state = replace(self.state, least=least)
         if self.known_introns is None:
             return posteriors
@@ -284,11 +317,11 @@ class SelfTraining:
             n += np.bincount(kinds[~is_u12], minlength=n_kinds)
             expected += np.bincount(kinds[~is_u12], p[~is_u12], minlength=n_kinds)
             of_u12 += float(p[is_u12].sum()) / len(ENDS)
-        least = np.where(np.arange(n_kinds) < len(ENDS), self._options.min_share, 1e-6)
+        least = np.where(np.arange(n_kinds) < len(ENDS), _MIN_SHARE, 1e-6)
         shares = np.maximum(expected / np.maximum(n, 1), least).tolist()
-        n_prior = self._options.u12_introns
+        n_prior = _U12_INTRONS
         others = float(expected.sum() - expected[1]) + n_prior
-        rarity = float(np.log((of_u12 + n_prior * self._options.u12_share) / others))
+        rarity = float(np.log((of_u12 + n_prior * U12_SHARE) / others))
         donors = tuple(
             one._replace(shift=logit(share) - logit(shares[0]))
             for one, share in zip(self.state.donors, shares[len(ENDS) :], strict=True)
@@ -350,9 +383,9 @@ class SelfTraining:
 
         Calls count less twice those that the reversed genome would have.
         """
-        options, reversed_rate = self._options, self.rounds[-1].reversed_rate
-        n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
-        least = max(n_calls / FOLDS, options.min_calls_of_fold)
+        reversed_rate = self.rounds[-1].reversed_rate
+        n_calls = min(_MIN_CALLS, _MIN_CALLS_PER_MB * self.sample.size / 1e6)
+        least = max(n_calls / FOLDS, _MIN_CALLS_OF_FOLD)
         for fold in range(FOLDS):
             sure = Sites.join(
                 sites.take(
@@ -364,10 +397,10 @@ class SelfTraining:
                     self.posteriors, self.sample.fold, strict=True
                 )
             )
-            sure = sure.take(_first_copies(self.sample.codes, sure, options.repeat_flank))
+            sure = sure.take(_first_copies(self.sample.codes, sure, _REPEAT_FLANK))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             n = min(donors, acceptors)
-            left = n * max(0.0, 1 - options.false_per_reversed * reversed_rate)
+            left = n * max(0.0, 1 - _FALSE_PER_REVERSED * reversed_rate)
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
@@ -383,7 +416,7 @@ class SelfTraining:
                     f"{left:,.0f} of each may be true, and {np.ceil(least):.0f} are needed; the "
                     f"reversed genome, where all introns are false, has {reversed_rate:.0%} as many"
                 )
-        if (share := self._called_share) < options.min_called_share:
+        if (share := self._called_share) < MIN_CALLED_SHARE:
             return (
                 f"too uncertain predictions for self-training: only {share:.0%} of the introns "
                 "expected have p >= 0.5, as in a genome full of repeats"
@@ -401,7 +434,7 @@ class SelfTraining:
         if self.known_introns is None:
             return False
         n = min(len(self.known_introns.donors), len(self.known_introns.acceptors))
-        return n >= self._options.min_labelled_sites
+        return n >= _MIN_LABELLED_SITES
 
     @ONE_THREAD
     def train(self, on_round: Callable[[SelfTrainingRound], None]) -> None:
@@ -413,7 +446,7 @@ class SelfTraining:
             self._shortage = self.shortage
             is_alone = self.is_enough_known and bool(self._shortage)
             self.state = replace(self.state, is_alone=is_alone)
-        max_rounds = 1 if self.state.is_alone else self._options.max_rounds
+        max_rounds = 1 if self.state.is_alone else self._max_rounds
         while len(self.rounds) <= max_rounds and self._goes_on:
             old = self.state, self._candidates, self.posteriors
             with messages_from(logging.WARNING):
@@ -433,14 +466,14 @@ class SelfTraining:
 
     def _worse(self, new: SelfTrainingRound) -> str:
         """Return a phrase on why a round is worse than the last; "" if it is not."""
-        if new.net < (1 - self._options.min_gain) * self.rounds[-1].net:
+        if new.net < (1 - _MIN_GAIN) * self.rounds[-1].net:
             return "a further round would not improve the predictions"
-        if new.reversed_rate > self._options.max_reversed_rate:
+        if new.reversed_rate > _MAX_REVERSED_RATE:
             return (
                 f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
                 "reversed genome, where all are false"
             )
-        if (share := self._called_share) < self._options.min_called_share:
+        if (share := self._called_share) < MIN_CALLED_SHARE:
             return (
                 f"of the introns that a further round would predict, only {share:.0%} would have "
                 "p >= 0.5"
@@ -453,7 +486,7 @@ class SelfTraining:
         if not (self.state.is_alone or self.is_enough):
             return False
         nets = [one.net for one in self.rounds[-2:]]
-        return len(nets) < 2 or nets[1] >= (1 + self._options.min_gain) * nets[0]
+        return len(nets) < 2 or nets[1] >= (1 + _MIN_GAIN) * nets[0]
 
     def _exons(self, posteriors: SitePosteriors) -> list[Stretch]:
         """Return the stretches with the sites called on either strand."""
@@ -498,9 +531,9 @@ class SelfTraining:
             adapted = adapt(model, self.name, windows, **where, prevalence=share)
             return _Adapted([adapted] * FOLDS, adapted, logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
-        options, held = self._options, np.zeros(len(windows))
+        held = np.zeros(len(windows))
         given = model, self.relatives, self.name, windows, weights, parts
-        models = learn_parts(*given, trust=options.trust, C=options.C)
+        models = learn_parts(*given, trust=_TRUST, C=_C)
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
@@ -515,7 +548,7 @@ class SelfTraining:
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
         """Return sites and decoys of U2-type introns, with the letters of the model."""
-        rng, options, layer = np.random.default_rng(0), self._options, self.state.layer()
+        rng, layer = np.random.default_rng(0), self.state.layer()
         parts, n_known = [], 0
         for k, (sites, chain) in enumerate(self.posteriors):
             fold = np.full(len(sites), self.sample.fold[k])
@@ -526,20 +559,20 @@ class SelfTraining:
             parts.append(of_end.take(~is_known))
         candidates = Sites.join(parts)
         candidates = candidates.adding(p=np.exp(candidates["log_p"]))
-        is_site = (candidates["p"] >= options.min_posterior) & (not self.state.is_alone)
+        is_site = (candidates["p"] >= _MIN_POSTERIOR) & (not self.state.is_alone)
         true, decoys = candidates.take(is_site), candidates.take(~is_site)
         share = max(n_known + true["p"].sum(), 1.0) / (n_known + len(candidates))
-        true = true.take(_first_copies(self.sample.codes, true, options.repeat_flank))
-        true = true.take(_some(len(true), options.max_sites, rng))
+        true = true.take(_first_copies(self.sample.codes, true, _REPEAT_FLANK))
+        true = true.take(_some(len(true), _MAX_SITES, rng))
         known_introns = self._known_windows(model, end, rng)
         n_given = sum(map(len, known_introns))
         if self.state.is_alone:
-            decoys = decoys.take(_some(len(decoys), options.decoys_of_labelled, rng))
+            decoys = decoys.take(_some(len(decoys), _DECOYS_OF_LABELLED, rng))
         else:
             # the odds without the own score s, times the probability 1 - p of a decoy: p exp(-s)
             log_weights = decoys["log_p"] - layer.scale * with_letters(decoys, layer)
-            n_decoys = int(options.decoys_per_site * (true["p"].sum() + n_given))
-            n_decoys = max(n_decoys, options.min_decoys)
+            n_decoys = int(_DECOYS_PER_SITE * (true["p"].sum() + n_given))
+            n_decoys = max(n_decoys, _MIN_DECOYS)
             decoys = decoys.take(_drawn(log_weights, n_decoys, rng))
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
         both = Sites.join([true, decoys])
@@ -555,7 +588,7 @@ class SelfTraining:
         if self.known_introns is None:
             return []
         sites = self.known_introns.donors if end == ENDS[0] else self.known_introns.acceptors
-        sites = sites.take(_some(len(sites), self._options.max_sites, rng))
+        sites = sites.take(_some(len(sites), _MAX_SITES, rng))
         labels = np.ones(len(sites), dtype=np.int8)
         return [self._windows(self.known_introns.genome.codes, sites, labels, model)]
 
@@ -610,7 +643,7 @@ class SelfTraining:
 
         Those of less than .1 are left out.
         """
-        p = listed_lengths(self.posteriors)[1] * self._options.ceiling
+        p = listed_lengths(self.posteriors)[1] * CEILING
         calls = {name: p[p >= least] for name, least in (("p50", LIKELY), ("p90", HIGH))}
         return {
             "expected": float(p.sum()),
@@ -623,7 +656,7 @@ class SelfTraining:
     @ONE_THREAD
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
-        layer = self.state.layer(self._options.ceiling)
+        layer = self.state.layer(CEILING)
         facts = {
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,

@@ -17,7 +17,6 @@ from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.layer import DonorLetters
 from seqmtl.splicing.self_training import SelfTraining
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
 from tests.invocation import run
 from tests.oracles.annotation import read_fasta, reverse_complement, sites_of
 from tests.oracles.pairs import open_contigs, places_of
@@ -86,8 +85,8 @@ def test_their_rarity_is_a_factor_of_their_introns():
 def test_rounds_learn_how_rare_they_are(mutated, new):
     folder, changed = mutated
     path, model = folder / "c.fa", load(new / "pair.seqmtl")
-    sample, options = sample_genome(path, 61), SelfTrainingOptions(max_rounds=2)
-    own = SelfTraining(model, "c", sample, options=options, donors=("GC", "GA"))
+    sample = sample_genome(path, 61)
+    own = SelfTraining(model, "c", sample, max_rounds=2, donors=("GC", "GA"))
     own.train(lambda told: None)
     paired = own.paired()
     gc, ga = paired.layer["c"].donors
@@ -96,7 +95,7 @@ def test_rounds_learn_how_rare_they_are(mutated, new):
     assert ga.shift < gc.shift - 1.0  # there are none
     found = _found(paired, "c", path, 0.5)
     assert len(found & {*changed["c"]}) > 0.6 * len(changed["c"])
-    alone = SelfTraining(model, "c", sample, options=options, donors=()).paired()
+    alone = SelfTraining(model, "c", sample, max_rounds=2, donors=()).paired()
     assert not _found(alone, "c", path, 0.5) & {*changed["c"]}
 
 

@@ -12,10 +12,10 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.loading import load
 from seqmtl.relations import TaskKernel
+from seqmtl.splicing import self_training
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.genome_sample import sample_genome
-from seqmtl.splicing.self_training import SelfTraining, _drawn, _groups_of
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
+from seqmtl.splicing.self_training import LOST_SHARE, SelfTraining, _drawn, _groups_of
 from tests.oracles.pairs import open_contigs, whole_contig
 
 PADDING = 61
@@ -51,7 +51,7 @@ def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypat
         load(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
-        options=SelfTrainingOptions(max_rounds=2),
+        max_rounds=2,
     )
     assert own.is_enough
     told, first = [], own.rounds[0]
@@ -82,12 +82,13 @@ def _check_calls(own):
         assert false == pytest.approx(1 - p[p >= least].mean() if n else 0)
 
 
-def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new):
+def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new, monkeypatch):
+    monkeypatch.setattr(self_training, "MIN_CALLED_SHARE", 0.999)
     own = SelfTraining(
         load(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
-        options=SelfTrainingOptions(max_rounds=2, min_called_share=0.999),
+        max_rounds=2,
     )
     p = np.concatenate([np.exp(chain.sites) for _, chain in own.posteriors])
     share = p[p >= 0.5].sum() / p.sum()
@@ -101,7 +102,7 @@ def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch)
         load(new / "pair.seqmtl"),
         "c",
         sample_genome(new / "sim/genomes/c.fa", PADDING),
-        options=SelfTrainingOptions(max_rounds=2),
+        max_rounds=2,
     )
     before, relatives = [np.exp(chain.sites) for _, chain in own.posteriors], own.state.whole
     share = property(lambda self: 1.0 if self.state.whole is relatives else 0.4)
@@ -120,7 +121,7 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
         load(new / "pair.seqmtl"),
         "c",
         sample_genome(path, PADDING),
-        options=SelfTrainingOptions(max_rounds=3),
+        max_rounds=3,
     )
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
@@ -140,9 +141,7 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
 
 def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
     model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
-    own = SelfTraining(
-        model, "c", sample_genome(path, PADDING), options=SelfTrainingOptions(max_rounds=1)
-    )
+    own = SelfTraining(model, "c", sample_genome(path, PADDING), max_rounds=1)
     tables = [model.layer[name].coding for name in model.tasks]
     given = np.tensordot(own.weights, tables, 1)
     assert_allclose(own.state.content.table, given, atol=1e-5)
@@ -162,9 +161,7 @@ def test_a_round_takes_the_numbers_of_genomes_in_place_of_those_of_relatives(new
     first, *others = model.tasks
     for name in others:  # all relatives have the numbers of these
         model.layer[name] = model.layer[first]._replace(n_sites=0, switch=-12.0)
-    own = SelfTraining(
-        model, "c", sample_genome(path, PADDING), options=SelfTrainingOptions(max_rounds=1)
-    )
+    own = SelfTraining(model, "c", sample_genome(path, PADDING), max_rounds=1)
     assert own.paired().layer_of("c").switch == pytest.approx(-12.0)
     own.train(lambda one: None)
     assert len(own.rounds) == 2
@@ -173,11 +170,11 @@ def test_a_round_takes_the_numbers_of_genomes_in_place_of_those_of_relatives(new
 
 def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
     model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
-    sample, options = sample_genome(path, PADDING), SelfTrainingOptions(max_rounds=3)
-    usual = SelfTraining(model, "c", sample, options=options)
+    sample = sample_genome(path, PADDING)
+    usual = SelfTraining(model, "c", sample, max_rounds=3)
     for name, layer in model.layer.items():
         model.layer[name] = layer._replace(coding=np.zeros_like(layer.coding))
-    own = SelfTraining(model, "c", sample, options=options)
+    own = SelfTraining(model, "c", sample, max_rounds=3)
     assert not own.state.content.table.any()
     true, before = _true_sites(new / "sim/annotation/c.gff3"), _calls(own.paired(), path, 0.9)
     own.train(lambda one: None)
@@ -197,7 +194,7 @@ def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_e
         sample_genome(new / "sim/genomes/c.fa", PADDING),
     )
     own = SelfTraining(model, "c", sample)
-    layer, lost = own.state.layer(), own._options.lost_share
+    layer, lost = own.state.layer(), LOST_SHARE
     every = own._candidates.posteriors(layer._replace(least=(-1e9, -1e9)))
     fewer = own._candidates.posteriors(layer)
     p, q, signals, is_left_out = (

@@ -19,7 +19,6 @@ from seqmtl.splicing.chain import either_class, is_first_at_site, run_chain
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.layer import U12Introns
 from seqmtl.splicing.self_training import SelfTraining
-from seqmtl.splicing.self_training_options import SelfTrainingOptions
 from seqmtl.variant_effects.neighbourhoods import Neighbourhood
 from tests.invocation import rows_of
 from tests.oracles.annotation import read_fasta, reverse_complement
@@ -195,8 +194,8 @@ def test_blocks_equal_one_chain_over_the_contig(minor):
 def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
     folder, _ = minor
     model = load(folder / "u12.seqmtl")
-    sample, options = sample_genome(folder / "a.fa", 61), SelfTrainingOptions(max_rounds=1)
-    own = SelfTraining(model, "c", sample, options=options)
+    sample = sample_genome(folder / "a.fa", 61)
+    own = SelfTraining(model, "c", sample, max_rounds=1)
     own.train(lambda told: None)
     n_u12, n_others = 0.0, 0.0
     for sites, chain in own.posteriors:
@@ -211,7 +210,7 @@ def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
     change = layer.scale * sum(state.assumed)
     assert layer.u12.shift == pytest.approx(np.log(share) + change, abs=0.02)
     names = {name: of_name._replace(u12=None) for name, of_name in model.layer.items()}
-    without = SelfTraining(replace(model, layer=names), "c", sample, options=options)
+    without = SelfTraining(replace(model, layer=names), "c", sample, max_rounds=1)
     assert without.state.u12 is None
     assert without.paired().layer["c"].u12 is None
 
