@@ -133,7 +133,6 @@ _SITES = "--genome a={fasta} --sites a={bed}"
             "--tree needs --like",
         ),
         ("scan {single} {fasta} --organism all --like a -o {out}", "--like places one organism"),
-        ("calibrate {kmers} {table} --split all --folds 2 -o {out}", "--folds is for the split"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

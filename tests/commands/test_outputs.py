@@ -132,7 +132,7 @@ def test_a_model_may_be_calibrated_in_place_and_an_organism_may_be_called_as_a_f
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.seqmtl").write_bytes((made / "m.seqmtl").read_bytes())
     for _ in range(2):
-        seqmtl(f"calibrate m.seqmtl {made}/don --split valid -o m.seqmtl")
+        seqmtl(f"calibrate m.seqmtl {made}/don -o m.seqmtl")
         seqmtl(f"adapt m.seqmtl {made}/few.tsv --organism bee --like ape -o m.seqmtl")
         seqmtl(f"scan m.seqmtl {made}/genomes/ape.fa --organism ape -o ape --json ape.json")
         assert MultiTaskModel.load("m.seqmtl").tasks == ("ape", "man", "bee")

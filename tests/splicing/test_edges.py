@@ -32,7 +32,7 @@ def genes(case, tmp_path_factory):
         config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
         run(f"dataset {config} --signal {signal} -o {data}")
         run(f"train {data} --selection none --features wd:4 -C 10 --window 31 -o {model}")
-        run(f"calibrate {model} {data} -o {model} --folds 2")
+        run(f"calibrate {model} {data} -o {model}")
         options += f" --boundary-model {model}"
     inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
     run(f"pair {inputs} {options} -o {folder}/genes")
