@@ -47,7 +47,7 @@ class Case(NamedTuple):
     command: str
 
 
-FAST = "--features wd:2 --selection none --tol 0.1 -C 0.1"
+FAST = "--features wd:2 --selection none -C 0.1"
 _SCAN = "scan m.seqmtl g.fa --organism man"
 _VARIANTS = "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf"
 _ADAPT = "adapt m.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"

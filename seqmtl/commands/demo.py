@@ -46,7 +46,7 @@ _STEPS = {
             for signal in _SIGNALS
             for step in (
                 "dataset {0}/relatives.toml --signal {signal} -o {0}/{signal}s",
-                "train {0}/{signal}s --window 61 --tol 0.01 -C 1 --selection none "
+                "train {0}/{signal}s --window 61 -C 1 --selection none "
                 "--tree {0}/tree.nwk -o {0}/{signal}.seqmtl",
                 "calibrate {0}/{signal}.seqmtl {0}/{signal}s -o {0}/{signal}.seqmtl",
             )

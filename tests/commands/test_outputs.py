@@ -16,7 +16,7 @@ from seqmtl.commands.main import main
 from seqmtl.simulation import simulate, write_simulation
 
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
-TRAIN = "--window 21 --selection none -C 1 --tol 0.1"
+TRAIN = "--window 21 --selection none -C 1"
 FILES = {
     "few.tsv": "organism\tlabel\tsequence\n"
     + "".join(

@@ -89,10 +89,10 @@ def train_in_double_precision(command: str) -> None:
     usual = module._settings
 
     def settings(request: Any) -> Any:
-        return replace(usual(request), dtype="float64")
+        return replace(usual(request), dtype="float64", tol=1e-8)
 
     with mock.patch.object(module, "_settings", settings):
-        run(f"train {command} --tol 1e-8")
+        run(f"train {command}")
 
 
 def read(path: str | Path) -> str:
