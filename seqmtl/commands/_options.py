@@ -93,13 +93,6 @@ def known_introns() -> Field:
     )
 
 
-def donors() -> Field:
-    """Return the option --consensus of self-training."""
-    return option(
-        "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
-    )
-
-
 def seed(what: str, default: int = 0) -> Field:
     """Return the option --seed."""
     return option(what, kind=_kinds.count, default=default)
@@ -289,17 +282,11 @@ class Relatives(Request):
         "relative of a new organism: species, genus, clade or NCBI taxid, or auto",
         metavar="NAME",
     )
-    tree: str | None = option(
-        "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
-        metavar="FILE|NAME",
-    )
     organism: str | None = None
 
     def check(self) -> None:
-        """Refuse a tree without a relative, and a relative of several organisms."""
+        """Refuse a relative of several organisms."""
         super().check()
-        if self.like is None and self.tree is not None:
-            raise UsageError("--tree needs --like; give --like NAME, or leave --tree out")
         if self.like is not None and self.organism == "all":
             raise UsageError(
                 "--like places one organism; name it with --organism, or leave that out"
@@ -333,7 +320,7 @@ def with_organism_of_like(model: M, request: WithLike, file: str) -> tuple[M, Wi
     organism = name_organism(model.tasks, request.organism, like, file)
     if request.organism is None and organism != like and is_dataset(file):
         raise UsageError(f"--like {like} needs the organism of {file}; name it with --organism")
-    predictor = model.predictor(organism, like=like, tree=request.tree)
+    predictor = model.predictor(organism, like=like)
     return cast("M", predictor.model), replace(request, organism=organism)
 
 

@@ -77,7 +77,9 @@ class Adapt(_options.Threads, _options.SitesInput):
         "expected sites and intron lengths by round, of paired models"
     )
     introns: str | None = _options.known_introns()
-    consensus: str | None = _options.donors()
+    consensus: str | None = option(
+        "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
+    )
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     json: str | None = _options.summary_file("write the training summary as JSON")
 
@@ -193,7 +195,13 @@ class Adapt(_options.Threads, _options.SitesInput):
         like = self._relative(model.donor)
         check_new(model, name, like, self.tree, self.consensus)
         self_training = train_unlabelled(
-            model, name, genome, like, self.tree, self.introns, self.consensus
+            model,
+            name,
+            genome,
+            like,
+            tree=self.tree,
+            introns=self.introns,
+            consensus=self.consensus,
         )
         adapted, first = self_training.paired(), int(self_training.weights.argmax())
         facts = adapted.training["unlabelled"][name]

@@ -119,7 +119,7 @@ class Introns(_options.Relatives, _options.Threads):
         check_regular(self.genome, "genome")
         check_regular(self.introns, "introns")
         predictor = load_site_model(self.model).predictor(
-            self.organism, like=self.like, tree=self.tree, genome=self.genome
+            self.organism, like=self.like, genome=self.genome
         )
         if not predictor.has_introns:
             raise UsageError(NOT_OF_INTRONS)
@@ -135,7 +135,7 @@ class Introns(_options.Relatives, _options.Threads):
             for name in (_TABLE, _TRANSCRIPTS, os.path.basename(self.introns))
         ]
         with output_folder(self.output):
-            inputs = [self.model, self.genome, self.introns, self.tree]
+            inputs = [self.model, self.genome, self.introns]
             check_outputs(inputs, [*paths, self.json])
             judged = _judge(predictor, self.genome, self.introns, chains)
             introns = _by_intron(judged)

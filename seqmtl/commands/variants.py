@@ -175,7 +175,7 @@ class Variants(_options.Relatives, _options.Threads):
         return counts
 
     def _check_outputs(self) -> None:
-        inputs = [self.model, self.vcf, self.fasta, self.tree, self.annotation, self.chrom_map]
+        inputs = [self.model, self.vcf, self.fasta, self.annotation, self.chrom_map]
         check_outputs(inputs, [self.output, self.tsv, self.json])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
             raise UsageError(
@@ -193,7 +193,7 @@ class Variants(_options.Relatives, _options.Threads):
 
         model = load_site_model(self.model)
         organism = name_organism(model.tasks, self.organism, self.like, self.fasta)
-        predictor = model.predictor(organism, like=self.like, tree=self.tree)
+        predictor = model.predictor(organism, like=self.like)
         if not predictor.has_introns:
             self.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
         scorer = predictor.allele_scorer(self.distance)

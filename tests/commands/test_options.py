@@ -128,10 +128,6 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("scan {kmers} {fasta} --strand + -o {out}", "no option --strand; both strands are"),
         ("scan {single} {fasta} --softmask=skip -o x", "no option --softmask; case is ignored"),
         ("variants {kmers} --vcf x --fasta {fasta} --distance 3 -o x.vcf", "--distance is for"),
-        (
-            "variants {single} --vcf x --fasta x --tree metazoa -o x.vcf",
-            "--tree needs --like",
-        ),
         ("scan {single} {fasta} --organism all --like a -o {out}", "--like places one organism"),
     ],
 )

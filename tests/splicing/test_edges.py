@@ -159,7 +159,7 @@ def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, refused):
 
 def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
     genome = case / "sim/genomes/b.fa"
-    own = add_unlabelled(load(genes / "genes"), "c", str(genome), "a", None)
+    own = add_unlabelled(load(genes / "genes"), "c", str(genome), "a")
     own.paired().save(tmp_path / "more")
     model = load(tmp_path / "more")
     assert list(model.edges) == list(EDGES)

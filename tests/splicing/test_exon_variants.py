@@ -366,7 +366,7 @@ def test_an_organism_that_the_model_lacks_has_the_ends_of_its_relatives(parts, s
         assert organism in options
         rare, lost, acceptor = found[options]
         model = load("starter:splice")
-        layer = with_relatives(model, "new", "dog", None).layer["new"]
+        layer = with_relatives(model, "new", "dog").layer["new"]
         least = [-10.0, -10.0]
         if "cat" in options:
             layer, least = model.layer_of("f_catus"), model.layer_of("f_catus").least
