@@ -329,14 +329,12 @@ def variants() -> Outputs:
         position += 300
     lines.append(f"chr1\t{position}\tv\t{genome[position - 1]}\t<DEL>\t.\tPASS\t.")
     Path("in.vcf").write_text("\n".join(lines) + "\n")
-    run(
-        "variants m.seqmtl -q --vcf in.vcf --fasta sim/genomes/ape.fa --organism ape -o out.vcf "
-        "--tsv effects.tsv --json counts.json"
-    )
+    files = {"vcf": "in.vcf", "fasta": "sim/genomes/ape.fa", "tsv": "effects.tsv"}
+    counts = seqmtl.variants("m.seqmtl", organism="ape", output="out.vcf", **files)
     return {
         "variants/out.vcf": read("out.vcf"),
         "variants/effects.tsv": read("effects.tsv"),
-        "variants/counts.json": read_json("counts.json"),
+        "variants/counts.json": as_json(counts),
     }
 
 
