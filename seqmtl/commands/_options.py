@@ -222,16 +222,12 @@ class SitesInput(WindowInput):
         kind=_kinds.named_path,
         is_repeated=True,
     )
-    decoys: float = 10.0
 
     def check(self) -> None:
         """Refuse options of windows that are not given."""
-        of_genomes = ("decoys", "seed")
         if not (self.data or self.genome or self.sites):
-            names = (*of_genomes, "split", "n_windows", "prevalence")
+            names = ("n_windows", "prevalence")
             self.refuse(names, "is for windows; give DATA, or leave it out")
-        elif self.data:
-            self.refuse(of_genomes, "is for --genome and --sites; leave it out")
 
     @property
     def files(self) -> list[str]:
@@ -258,18 +254,14 @@ class SitesInput(WindowInput):
         if self.data:
             raise UsageError("give either DATA, or --genome with --sites, not both")
         if model.features.is_position_free:
-            reason = "is for models of sites; this one has none, leave it out"
-            self.refuse(("decoys", "split"), reason)
             by_organism(self.genome, self.sites)
-            source = ExampleSource.of(self.sites, references=self.genome, seed=self.seed)
+            source = ExampleSource.of(self.sites, references=self.genome)
             return source.read_for(model, require_labels=require_labels)
         return read_genome_sites(
             model,
             self.genome,
             self.sites,
-            split=None if self.split == "all" else self.split,
-            decoys=self.decoys,
-            seed=self.seed,
+            split=self.split,
             require_labels=require_labels,
         )
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import UsageError, errors_about
-from seqmtl.files.write import check_outputs, write_json
+from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
@@ -60,19 +60,12 @@ class Adapt(_options.Threads, _options.SitesInput):
         "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
         metavar="FILE|NAME",
     )
-    split: str = option("split of DATA to use, or all", default="train")
+    split: str = "train"
     prevalence: float | None = option(
         "share of true sites among candidates (default: as in the dataset or DATA)",
         metavar="SHARE",
         kind=_kinds.share,
     )
-    decoys: float = _options.of_sites(
-        "decoys to draw per site if the file has none",
-        metavar="RATIO",
-        kind=_kinds.positive_float,
-        default=10.0,
-    )
-    seed: int = _options.of_sites("seed of the decoys", kind=_kinds.count, default=0)
     plot: str | None = _options.figure(
         "expected sites and intron lengths by round, of paired models"
     )
@@ -81,7 +74,6 @@ class Adapt(_options.Threads, _options.SitesInput):
         "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
     )
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
-    json: str | None = _options.summary_file("write the training summary as JSON")
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
@@ -94,26 +86,26 @@ class Adapt(_options.Threads, _options.SitesInput):
         from seqmtl.loading import load_site_model
 
         inputs = [*self.files, self.tree, self.introns]
-        check_outputs(inputs, [self.output, self.json, self.plot], replaced=self.model)
+        check_outputs(inputs, [self.output, self.plot], replaced=self.model)
         started, model = time.perf_counter(), load_site_model(self.model)
         adapted: MultiTaskModel | PairedModel
         if model.learns_from_genome:
-            adapted, facts, message = self._to_genome(cast("PairedModel", model))
+            adapted, message = self._to_genome(cast("PairedModel", model))
         else:
-            adapted, facts, message = self._to_windows(cast("MultiTaskModel", model))
+            adapted, message = self._to_windows(cast("MultiTaskModel", model))
         adapted.save(self.output)
-        write_json(self.json, {"schema_version": 1, "organism": self.organism, **facts})
         if self.plot:
             from seqmtl._style import save_figure
             from seqmtl.reporting.figures import draw_rounds
 
-            save_figure(draw_rounds(facts["rounds"]), self.plot)
+            rounds = adapted.training["unlabelled"][self.organism]["rounds"]
+            save_figure(draw_rounds(rounds), self.plot)
         seconds = time.perf_counter() - started
         logger.info("%s: %s, %s; %.1f s", self.output, self.organism, message, seconds)
         return adapted
 
-    def _to_windows(self, model: MultiTaskModel) -> tuple[MultiTaskModel, Document, str]:
-        """Return the model with the organism, what its file says of it, and a summary."""
+    def _to_windows(self, model: MultiTaskModel) -> tuple[MultiTaskModel, str]:
+        """Return the model with the organism, and a summary."""
         from seqmtl import adaptation
 
         self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
@@ -130,7 +122,7 @@ class Adapt(_options.Threads, _options.SitesInput):
                 prevalence=None if windows is None else self._prevalence(),
             )
         if windows is None:
-            return adapted, {}, "no labels; it is scored from its relatives"
+            return adapted, "no labels; it is scored from its relatives"
         before = adapted.training.get("sources", [])
         files = self.source.paths if self.data else [path for _, path in self.genome]
         adapted.training["sources"] = [*before, *files]
@@ -140,7 +132,6 @@ class Adapt(_options.Threads, _options.SitesInput):
         trust = sum(float(x) * weight for x, weight in facts["trust"].items())
         return (
             adapted,
-            {"organism": name, **facts},
             f"{counts['n']} windows with {counts['n_positive']} true sites; placed by "
             f"{facts['source']}; {first} counts most ({facts['relatives'][first]:.2f}), trust "
             f"{trust:.2f}",
@@ -161,7 +152,7 @@ class Adapt(_options.Threads, _options.SitesInput):
             return self.organism
         return None
 
-    def _to_genome(self, model: PairedModel) -> tuple[PairedModel, Document, str]:
+    def _to_genome(self, model: PairedModel) -> tuple[PairedModel, str]:
         """Add the organism to a paired model by rounds of self-training on its genome.
 
         Raises
@@ -183,7 +174,7 @@ class Adapt(_options.Threads, _options.SitesInput):
         )
         if self.data:
             raise UsageError(f"DATA {reason}")
-        self.refuse(("sites", "prevalence", "split", "decoys", "seed"), reason)
+        self.refuse(("sites", "prevalence"), reason)
         name = self.organism
         if len(self.genome) != 1:
             raise UsageError(
@@ -210,7 +201,6 @@ class Adapt(_options.Threads, _options.SitesInput):
         n_rounds, weight = len(self_training.rounds) - 1, self_training.weights[first]
         return (
             adapted,
-            facts,
             f"{n_rounds} round(s) of self-training; {model.donor.tasks[first]} has the largest "
             f"weight ({weight:.2f})",
         )

@@ -210,7 +210,7 @@ def dataset() -> Outputs:
     config = Path("sim/dataset.toml").read_text()
     extra = "window = 41\n[decoys]\nclearance = 41\n[split]\nblock = 3000\n"
     Path("sim/small.toml").write_text(config.replace("\n\n", f"\n{extra}\n", 1))
-    run("dataset sim/small.toml -q -o ds --json ds.json")
+    run("dataset sim/small.toml -q -o ds")
     train_in_double_precision(
         "ds -q --tree tree.nwk --features wd:2 --selection none -o raw.seqmtl"
     )
@@ -222,7 +222,6 @@ def dataset() -> Outputs:
         "dataset/excluded.tsv": read("ds/excluded.tsv"),
         "dataset/files.json": as_json(sorted(path.name for path in Path("ds").iterdir())),
         "dataset/summary.json": read_json("ds/summary.json"),
-        "dataset/printed.json": read_json("ds.json"),
         "dataset/calibrated.json": read_json("calibrated.json"),
         "dataset/evaluated.json": read_json("regions.json"),
         "dataset/model.json": describe_model("calibrated.seqmtl"),
@@ -340,10 +339,9 @@ def variants() -> Outputs:
 
 def explain() -> Outputs:
     """Explain one organism, in tables."""
-    run(
-        "explain m.seqmtl sim/windows.tsv.gz -q --organism fly --max-order 3 --top 5 --n-windows 1 "
-        "-o explained"
-    )
+    options = "--organism fly --max-order 3 --n-windows 1"
+    with mock.patch("seqmtl.explanation.folder.TOP", 5):
+        run(f"explain m.seqmtl sim/windows.tsv.gz -q {options} -o explained")
     outputs = {
         f"explain/{path.name}": read(path) for path in sorted(Path("explained").glob("*.tsv"))
     }
