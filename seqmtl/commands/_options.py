@@ -93,9 +93,9 @@ def known_introns() -> Field:
     )
 
 
-def seed(what: str, default: int = 0) -> Field:
+def seed(what: str) -> Field:
     """Return the option --seed."""
-    return option(what, kind=_kinds.count, default=default)
+    return option(what, kind=_kinds.count, default=0)
 
 
 def features(value: object) -> str:
