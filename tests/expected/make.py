@@ -33,9 +33,11 @@ from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.kinds import KINDS, PLAIN
 from seqmtl.scanning.writers.formats import SUFFIXES
+from seqmtl.simulation import simulate, write_simulation
 from seqmtl.training.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent
+SMALL = {"n_chromosomes": 2, "chromosome_length": 30_000}
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
@@ -166,10 +168,8 @@ def simulate_signals() -> Outputs:
     """Simulate a little of every signal."""
     outputs = {}
     for signal in ("acceptor", "donor"):
-        run(
-            f"simulate -q -o {signal} --seed 3 --signal {signal} --windows 40 --window 60 "
-            "--chromosomes 2 --chromosome-length 30000"
-        )
+        simulated = simulate(seed=3, signal=signal, n_windows=40, window=60, **SMALL)
+        write_simulation(simulated, signal)
         paths = [path for path in Path(signal).rglob("*") if path.is_file()]
         outputs[f"simulate/{signal}.json"] = digests(*paths)
     return outputs
@@ -178,10 +178,8 @@ def simulate_signals() -> Outputs:
 def prepare() -> None:
     """Write the case that the other steps work on: sim/, and the model m.seqmtl."""
     Path("tree.nwk").write_text(TREE + "\n")
-    run(
-        "simulate -q -o sim --seed 7 --tree tree.nwk --signal donor --windows 300 --window 60 "
-        "--chromosomes 2 --chromosome-length 30000"
-    )
+    simulated = simulate("tree.nwk", seed=7, signal="donor", n_windows=300, window=60, **SMALL)
+    write_simulation(simulated, "sim")
     train_in_double_precision(
         "sim/windows.tsv.gz -q --tree sim/tree.nwk --window 41 --features wd:3 --selection none "
         "-o m.seqmtl --json train.json"
