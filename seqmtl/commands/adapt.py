@@ -10,7 +10,8 @@ The data that the model was trained on are not needed. The organism starts as a 
 organisms of the model, in which its relatives count more; its labels, at least two of each class,
 then change the weights of the relatives, the trust in them, and the weights of the k-mers. seqmtl
 info shows how much each relative counts. An organism that was adapted before is adapted further:
-give only labels that it has not seen. Without labels, it is scored from its relatives.
+give only labels that it has not seen. Without labels, it is scored from its relatives. Where
+--sites has no decoys, ten per site are drawn from the genome.
 
 A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
 Donors are GT or GC; others of --consensus are scored as GT, and how much rarer they are is learnt.

@@ -8,11 +8,12 @@ For the `seqmtl dataset` folder that the model was trained on, every candidate o
 training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
 Candidates of training regions are scored by models with the same hyperparameters, each trained
 without their region. For another dataset only the validation regions are scored, and the
-prevalence is that of its genomes. Windows of a table must be held out from training; give their
---prevalence, the share of true sites among the candidates to be scored. Every probability is based
-on at least ten true sites, so there are no high ones if sites are few. Probabilities increase with
-the score. If there are several consensus sequences, such as GT and GC, a constant is added to the
-scores of each, so that each has its own prior.
+prevalence is that of its genomes. Windows of a table (its rows of the split valid) must be held out
+from training; give their --prevalence, the share of true sites among the candidates to be scored.
+Probabilities are by isotonic regression if an organism has 200 true sites, else by a sigmoid. Each
+is based on at least ten true sites, so there are no high ones if sites are few. Probabilities
+increase with the score. If there are several consensus sequences, such as GT and GC, a constant is
+added to the scores of each, so that each has its own prior.
 
 columns: precision is that of all candidates with at least this score; probability is that of
 candidates with exactly this score, which is lower. The second table compares the expected number of
