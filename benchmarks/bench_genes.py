@@ -116,7 +116,7 @@ def called(model: PairedModel, genes: dict[str, Gene], folder: Path) -> dict[str
         of_species = {key: gene for key, gene in genes.items() if gene.species == species}
         path.write_text("".join(f">{key}\n{gene.letters}\n" for key, gene in of_species.items()))
         finder = PairedFinder(
-            add_unlabelled(model, name, str(path), species, None).paired(), name, introns=0.5
+            add_unlabelled(model, name, str(path), species).paired(), name, introns=0.5
         )
         for contig in read_contigs(path):
             introns = finder.find(contig, 0, contig.codes.size)["introns"]

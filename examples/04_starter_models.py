@@ -510,7 +510,7 @@ def pair(
     annotated = {genome.organism for genome in GENOMES}
     others = {name: np.array(of) for name, of in lengths.items() if name not in annotated}
     samples = {name: of for name, of in exons_and_introns(data).items() if name in donor.tasks}
-    layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others, samples=samples)
+    layer = fit_layer(donor, acceptor, *datasets, lengths=others, samples=samples)
     model = PairedModel(donor, acceptor, layer)
     clades, clade_of = numbers_of_clades(model, data, families), clade_finder()
     likelihoods = {name: -sum(logit(end.prevalence(name)) for end in ends) for name in layer}

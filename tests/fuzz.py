@@ -47,12 +47,12 @@ class Case(NamedTuple):
     command: str
 
 
-FAST = "--features wd:2 --selection none --tol 0.1 -C 0.1"
+FAST = "--features wd:2 --selection none -C 0.1"
 _SCAN = "scan m.seqmtl g.fa --organism man"
 _VARIANTS = "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf"
-_ADAPT = "adapt m.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"
+_ADAPT = "adapt m.seqmtl few.tsv --organism new -o out/m.seqmtl"
 _EVALUATE = "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"
-_CALIBRATE = "calibrate m.seqmtl d --split test -o out/m.seqmtl"
+_CALIBRATE = "calibrate m.seqmtl d -o out/m.seqmtl"
 _TAXONOMY = "similarity --source taxonomy=dump --organisms ape,man,fly -o out/K.tsv"
 _REFERENCE = "--reference g.fa --organism man"
 _PREDICT = "predict m.seqmtl w.tsv --split all -o out/s.tsv"

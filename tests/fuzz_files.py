@@ -20,7 +20,7 @@ window = 41
 [sites]
 consensus = "all"
 [split]
-valid = 0.0
+valid = 0.3
 test = 0.3
 block = 1000
 [decoys]

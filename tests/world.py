@@ -57,10 +57,10 @@ class World:
 
     @property
     def paired(self) -> Path:
-        """The paired model; ``splice.json`` beside it tells how it was made."""
+        """The paired model."""
         models = " ".join(str(self.calibrated(signal)) for signal in ("donor", "acceptor"))
         datasets = " ".join(str(self.dataset(signal)) for signal in ("donor", "acceptor"))
-        command = f"pair {models} {datasets} --json {self.folder}/splice.json"
+        command = f"pair {models} {datasets}"
         return self.make("splice", lambda path: run(f"{command} -o {path}"))
 
 

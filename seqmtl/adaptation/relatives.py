@@ -268,7 +268,7 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
         raise UnknownTaskError(
             f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
             f"{where} or the table of clades; {_hint(tree, tasks, target)}; give its family, order "
-            "or class, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)",
+            "or class, auto, or the folder of an NCBI taxonomy dump as --tree of seqmtl adapt",
             target,
         )
     leaves = NameIndex(tree.leaf_names)

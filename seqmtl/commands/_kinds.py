@@ -102,11 +102,6 @@ def positive_float(value: object) -> float:
     return _number(value)
 
 
-def norm(value: object) -> float:
-    """Take the p of a p-norm, from 1 to infinity."""
-    return _number(value, min_val=1, is_finite=False)
-
-
 def share(value: object) -> float:
     """Take a number between 0 and 1, both excluded."""
     parsed = _parsed(value, float)
@@ -120,15 +115,9 @@ def probability(value: object) -> float:
     return _number(value, min_val=0, max_val=1)
 
 
-def _number(
-    value: object,
-    min_val: float | None = None,
-    max_val: float = math.inf,
-    *,
-    is_finite: bool = True,
-) -> float:
+def _number(value: object, min_val: float | None = None, max_val: float = math.inf) -> float:
     parsed = _parsed(value, float)
-    check_number("", parsed, min_val=min_val, max_val=max_val, is_finite=is_finite)
+    check_number("", parsed, min_val=min_val, max_val=max_val)
     return float(parsed)
 
 

@@ -93,16 +93,9 @@ def known_introns() -> Field:
     )
 
 
-def donors() -> Field:
-    """Return the option --consensus of self-training."""
-    return option(
-        "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
-    )
-
-
-def seed(what: str, default: int = 0) -> Field:
+def seed(what: str) -> Field:
     """Return the option --seed."""
-    return option(what, kind=_kinds.count, default=default)
+    return option(what, kind=_kinds.count, default=0)
 
 
 def features(value: object) -> str:
@@ -229,16 +222,12 @@ class SitesInput(WindowInput):
         kind=_kinds.named_path,
         is_repeated=True,
     )
-    decoys: float = 10.0
 
     def check(self) -> None:
         """Refuse options of windows that are not given."""
-        of_genomes = ("decoys", "seed")
         if not (self.data or self.genome or self.sites):
-            names = (*of_genomes, "split", "n_windows", "prevalence")
+            names = ("n_windows", "prevalence")
             self.refuse(names, "is for windows; give DATA, or leave it out")
-        elif self.data:
-            self.refuse(of_genomes, "is for --genome and --sites; leave it out")
 
     @property
     def files(self) -> list[str]:
@@ -265,18 +254,14 @@ class SitesInput(WindowInput):
         if self.data:
             raise UsageError("give either DATA, or --genome with --sites, not both")
         if model.features.is_position_free:
-            reason = "is for models of sites; this one has none, leave it out"
-            self.refuse(("decoys", "split"), reason)
             by_organism(self.genome, self.sites)
-            source = ExampleSource.of(self.sites, references=self.genome, seed=self.seed)
+            source = ExampleSource.of(self.sites, references=self.genome)
             return source.read_for(model, require_labels=require_labels)
         return read_genome_sites(
             model,
             self.genome,
             self.sites,
-            split=None if self.split == "all" else self.split,
-            decoys=self.decoys,
-            seed=self.seed,
+            split=self.split,
             require_labels=require_labels,
         )
 
@@ -289,17 +274,11 @@ class Relatives(Request):
         "relative of a new organism: species, genus, clade or NCBI taxid, or auto",
         metavar="NAME",
     )
-    tree: str | None = option(
-        "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
-        metavar="FILE|NAME",
-    )
     organism: str | None = None
 
     def check(self) -> None:
-        """Refuse a tree without a relative, and a relative of several organisms."""
+        """Refuse a relative of several organisms."""
         super().check()
-        if self.like is None and self.tree is not None:
-            raise UsageError("--tree needs --like; give --like NAME, or leave --tree out")
         if self.like is not None and self.organism == "all":
             raise UsageError(
                 "--like places one organism; name it with --organism, or leave that out"
@@ -333,7 +312,7 @@ def with_organism_of_like(model: M, request: WithLike, file: str) -> tuple[M, Wi
     organism = name_organism(model.tasks, request.organism, like, file)
     if request.organism is None and organism != like and is_dataset(file):
         raise UsageError(f"--like {like} needs the organism of {file}; name it with --organism")
-    predictor = model.predictor(organism, like=like, tree=request.tree)
+    predictor = model.predictor(organism, like=like)
     return cast("M", predictor.model), replace(request, organism=organism)
 
 

@@ -20,18 +20,29 @@ _ALIKE = 0.6  # least similarity of two spellings
 #: What to do instead of options that there were.
 _REMOVED = {
     "--alignment": "seqmtl similarity takes --source alignment=FASTA",
+    "--balanced": "estimators in Python take class_weight='balanced'",
     "--background": "seqmtl.explanation.poim in Python takes frequencies of letters",
+    "--consensus": "seqmtl adapt --consensus makes a model of such donors",
     "--contig-ends": "windows are padded with N; seqmtl.io.read_sites in Python can drop them",
+    "--decoys": "give decoys in the file, with score 0; ten per site are drawn otherwise",
     "--distances": "seqmtl similarity takes --source distances=TSV",
     "--graph": "seqmtl similarity takes --source graph=FILE",
     "--groups": "seqmtl similarity takes --source groups=TSV",
+    "--json": "the Python function of the same name returns the results",
+    "--max-epochs": "estimators in Python take max_epochs",
+    "--negatives": "seqmtl compare takes a table of sequences and labels",
+    "--norm": "MultiTaskMKLClassifier in Python takes norm",
     "--product": "seqmtl similarity takes --source table=TSV, once for each table",
-    "--reference": "seqmtl.explanation.differential in Python compares two organisms",
+    "--reference": "seqmtl compare takes a table of sequences and labels; "
+    "seqmtl.explanation.differential in Python compares two organisms",
     "--scales": "seqmtl similarity takes --similarity smooth:SCALE,...",
     "--softmask": "case is ignored; remove sites in repeats by their BED, such as with bedtools",
     "--strand": "both strands are written, with the strand in a column",
     "--taxonomy": "seqmtl similarity takes --source taxonomy=FOLDER",
+    "--threshold": "bcftools view -i selects effects, or awk those of --tsv",
+    "--tol": "estimators in Python take tol",
     "--track-value": "tracks have probabilities if the model is calibrated, else scores",
+    "--tree": "seqmtl adapt --tree makes a model that has the organism",
 }
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
 import os
 import re
 import textwrap
@@ -257,10 +256,7 @@ def _as_argument(value: object) -> object:
 
 
 def _as_json(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(map(_as_json, value))
-    is_odd = isinstance(value, float) and not math.isfinite(value)
-    return str(value) if is_odd else value
+    return list(map(_as_json, value)) if isinstance(value, tuple) else value
 
 
 def options_of(request: type[Request]) -> tuple[Option, ...]:

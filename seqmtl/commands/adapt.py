@@ -10,7 +10,8 @@ The data that the model was trained on are not needed. The organism starts as a 
 organisms of the model, in which its relatives count more; its labels, at least two of each class,
 then change the weights of the relatives, the trust in them, and the weights of the k-mers. seqmtl
 info shows how much each relative counts. An organism that was adapted before is adapted further:
-give only labels that it has not seen. Without labels, it is scored from its relatives.
+give only labels that it has not seen. Without labels, it is scored from its relatives. Where
+--sites has no decoys, ten per site are drawn from the genome.
 
 A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
 Donors are GT or GC; others of --consensus are scored as GT, and how much rarer they are is learnt.
@@ -27,9 +28,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from seqmtl.commands import _kinds, _options
-from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import UsageError, errors_about
-from seqmtl.files.write import check_outputs, write_json
+from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
@@ -60,26 +61,20 @@ class Adapt(_options.Threads, _options.SitesInput):
         "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
         metavar="FILE|NAME",
     )
-    split: str = option("split of DATA to use, or all", default="train")
+    split: str = "train"
     prevalence: float | None = option(
         "share of true sites among candidates (default: as in the dataset or DATA)",
         metavar="SHARE",
         kind=_kinds.share,
     )
-    decoys: float = _options.of_sites(
-        "decoys to draw per site if the file has none",
-        metavar="RATIO",
-        kind=_kinds.positive_float,
-        default=10.0,
-    )
-    seed: int = _options.of_sites("seed of the decoys", kind=_kinds.count, default=0)
     plot: str | None = _options.figure(
         "expected sites and intron lengths by round, of paired models"
     )
     introns: str | None = _options.known_introns()
-    consensus: str | None = _options.donors()
+    consensus: str | None = option(
+        "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
+    )
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
-    json: str | None = _options.summary_file("write the training summary as JSON")
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
@@ -92,26 +87,26 @@ class Adapt(_options.Threads, _options.SitesInput):
         from seqmtl.loading import load_site_model
 
         inputs = [*self.files, self.tree, self.introns]
-        check_outputs(inputs, [self.output, self.json, self.plot], replaced=self.model)
+        check_outputs(inputs, [self.output, self.plot], replaced=self.model)
         started, model = time.perf_counter(), load_site_model(self.model)
         adapted: MultiTaskModel | PairedModel
         if model.learns_from_genome:
-            adapted, facts, message = self._to_genome(cast("PairedModel", model))
+            adapted, message = self._to_genome(cast("PairedModel", model))
         else:
-            adapted, facts, message = self._to_windows(cast("MultiTaskModel", model))
+            adapted, message = self._to_windows(cast("MultiTaskModel", model))
         adapted.save(self.output)
-        write_json(self.json, {"schema_version": 1, "organism": self.organism, **facts})
         if self.plot:
             from seqmtl._style import save_figure
             from seqmtl.reporting.figures import draw_rounds
 
-            save_figure(draw_rounds(facts["rounds"]), self.plot)
+            rounds = adapted.training["unlabelled"][self.organism]["rounds"]
+            save_figure(draw_rounds(rounds), self.plot)
         seconds = time.perf_counter() - started
         logger.info("%s: %s, %s; %.1f s", self.output, self.organism, message, seconds)
         return adapted
 
-    def _to_windows(self, model: MultiTaskModel) -> tuple[MultiTaskModel, Document, str]:
-        """Return the model with the organism, what its file says of it, and a summary."""
+    def _to_windows(self, model: MultiTaskModel) -> tuple[MultiTaskModel, str]:
+        """Return the model with the organism, and a summary."""
         from seqmtl import adaptation
 
         self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
@@ -128,7 +123,7 @@ class Adapt(_options.Threads, _options.SitesInput):
                 prevalence=None if windows is None else self._prevalence(),
             )
         if windows is None:
-            return adapted, {}, "no labels; it is scored from its relatives"
+            return adapted, "no labels; it is scored from its relatives"
         before = adapted.training.get("sources", [])
         files = self.source.paths if self.data else [path for _, path in self.genome]
         adapted.training["sources"] = [*before, *files]
@@ -138,7 +133,6 @@ class Adapt(_options.Threads, _options.SitesInput):
         trust = sum(float(x) * weight for x, weight in facts["trust"].items())
         return (
             adapted,
-            {"organism": name, **facts},
             f"{counts['n']} windows with {counts['n_positive']} true sites; placed by "
             f"{facts['source']}; {first} counts most ({facts['relatives'][first]:.2f}), trust "
             f"{trust:.2f}",
@@ -159,7 +153,7 @@ class Adapt(_options.Threads, _options.SitesInput):
             return self.organism
         return None
 
-    def _to_genome(self, model: PairedModel) -> tuple[PairedModel, Document, str]:
+    def _to_genome(self, model: PairedModel) -> tuple[PairedModel, str]:
         """Add the organism to a paired model by rounds of self-training on its genome.
 
         Raises
@@ -181,7 +175,7 @@ class Adapt(_options.Threads, _options.SitesInput):
         )
         if self.data:
             raise UsageError(f"DATA {reason}")
-        self.refuse(("sites", "prevalence", "split", "decoys", "seed"), reason)
+        self.refuse(("sites", "prevalence"), reason)
         name = self.organism
         if len(self.genome) != 1:
             raise UsageError(
@@ -193,7 +187,13 @@ class Adapt(_options.Threads, _options.SitesInput):
         like = self._relative(model.donor)
         check_new(model, name, like, self.tree, self.consensus)
         self_training = train_unlabelled(
-            model, name, genome, like, self.tree, self.introns, self.consensus
+            model,
+            name,
+            genome,
+            like,
+            tree=self.tree,
+            introns=self.introns,
+            consensus=self.consensus,
         )
         adapted, first = self_training.paired(), int(self_training.weights.argmax())
         facts = adapted.training["unlabelled"][name]
@@ -202,7 +202,6 @@ class Adapt(_options.Threads, _options.SitesInput):
         n_rounds, weight = len(self_training.rounds) - 1, self_training.weights[first]
         return (
             adapted,
-            facts,
             f"{n_rounds} round(s) of self-training; {model.donor.tasks[first]} has the largest "
             f"weight ({weight:.2f})",
         )

@@ -66,13 +66,7 @@ class Annotate(_options.Threads):
         "seen, is scored without adapting",
         metavar="NAME",
     )
-    tree: str | None = option(
-        "tree with the name of --like: Newick or Nexus file, shipped tree, or folder of an NCBI "
-        "taxonomy dump (default: that of the model, then eukaryotes)",
-        metavar="FILE|NAME",
-    )
     introns: str | None = _options.known_introns()
-    consensus: str | None = _options.donors()
     force: bool = option("replace the results in FOLDER", default=False, affects_output=False)
 
     def run(self) -> Document:
@@ -95,14 +89,14 @@ class Annotate(_options.Threads):
         base = PairedModel.load(self.model)
         (name, like), signals = self.organism_of(base), (*base.site_models,)
         if like is not None:
-            check_new(base, name, like, self.tree, self.consensus)
+            check_new(base, name, like)
         lengths = contig_lengths(self.genome)
         for contig in lengths:
             check_first_field(contig)
         sites = output_paths(self._path(_SITES), FORMATS["all"], True, signals, has_introns=True)
         outputs = [*map(self._path, (_SUMMARY, _ADAPTED, _PAGE)), *sites]
         with output_folder(self.output):
-            check_outputs([self.genome, self.model, self.tree, self.introns], outputs)
+            check_outputs([self.genome, self.model, self.introns], outputs)
             self._remove(outputs)
             model, calls = self._adapt(base, name, like), Calls()
             del base  # it is large
@@ -115,7 +109,7 @@ class Annotate(_options.Threads):
         Raises
         ------
         UsageError
-            If it is an organism of the model, and options of new ones are given.
+            If it is an organism of the model, and introns are given.
         """
         from seqmtl.adaptation.relatives import AUTO, name_organism
         from seqmtl.linear_model.base import is_known
@@ -136,10 +130,9 @@ class Annotate(_options.Threads):
                 name,
             )
             return name, task
-        if self.introns or self.consensus:
-            given = "--introns" if self.introns else "--consensus"
+        if self.introns:
             raise UsageError(
-                f"the model already has {task}; leave {given} out, or give another name with "
+                f"the model already has {task}; leave --introns out, or give another name with "
                 "--organism"
             )
         return task, None
@@ -176,9 +169,7 @@ class Annotate(_options.Threads):
         if like is None:
             logger.info("the model already has %s and is used unchanged", name)
         else:
-            model = train_unlabelled(
-                base, name, self.genome, like, self.tree, self.introns, self.consensus
-            ).paired()
+            model = train_unlabelled(base, name, self.genome, like, introns=self.introns).paired()
             facts = model.training["unlabelled"][name]
             log_expectation(name, facts)
             log_warnings(name, facts)

@@ -7,12 +7,13 @@ examples:
 For the `seqmtl dataset` folder that the model was trained on, every candidate of the validation and
 training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
 Candidates of training regions are scored by models with the same hyperparameters, each trained
-without their region (--folds). For another dataset only the validation regions are scored, and the
-prevalence is that of its genomes. Windows of a table must be held out from training; give their
---prevalence, the share of true sites among the candidates to be scored. Every probability is based
-on at least ten true sites, so there are no high ones if sites are few. Probabilities increase with
-the score. If there are several consensus sequences, such as GT and GC, a constant is added to the
-scores of each, so that each has its own prior.
+without their region. For another dataset only the validation regions are scored, and the
+prevalence is that of its genomes. Windows of a table (its rows of the split valid) must be held out
+from training; give their --prevalence, the share of true sites among the candidates to be scored.
+Probabilities are by isotonic regression if an organism has 200 true sites, else by a sigmoid. Each
+is based on at least ten true sites, so there are no high ones if sites are few. Probabilities
+increase with the score. If there are several consensus sequences, such as GT and GC, a constant is
+added to the scores of each, so that each has its own prior.
 
 columns: precision is that of all candidates with at least this score; probability is that of
 candidates with exactly this score, which is lower. The second table compares the expected number of
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 
-_FOLDS = 4
-
-
 @dataclass(frozen=True, kw_only=True)
 class Calibrate(_options.LabelledRows, _options.Threads):
     """Turn the scores of a model into probabilities, per organism, using held-out data."""
@@ -55,19 +53,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     negatives: tuple[str, ...] = _options.negatives()
     exclude: tuple[str, ...] = _options.exclude()
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
-    split: str = option(
-        "split to use, or all",
-        default="valid",
-    )
-    folds: int | None = option(
-        "of a dataset: cross-fitting folds over the training regions; 1: validation regions only "
-        "(default: 4)",
-    )
-    method: str = option(
-        "auto: isotonic for organisms with at least 200 true sites, else sigmoid",
-        choices=("auto", "isotonic", "sigmoid"),
-        default="auto",
-    )
+    split: str = "valid"
     prevalence: float | None = option(
         "share of true sites among candidates (default: as in the dataset or DATA)",
         metavar="SHARE",
@@ -96,12 +82,9 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         with errors_about(self.source.name):
             scores = model.score_labelled([self.source], "probabilities are")[0]
             shares = _shares(self, scores.names)
-            is_cross_fitted = self.split == "valid" and scores.counts is not None
-            if not is_cross_fitted:
-                self.refuse(("folds",), "is for the split valid of a dataset; leave it out")
-            elif self.folds != 1:
+            if scores.counts is not None:
                 scores, shares = _with_training_regions(model, scores, shares, self)
-            by_task = calibrate_model(model, scores, shares, self.method)
+            by_task = calibrate_model(model, scores, shares)
         if self.plot:
             save_figure(draw_reliability(by_task), self.plot)
         summary = {"schema_version": 1, "source": self.source.name, "tasks": by_task}
@@ -134,11 +117,9 @@ def _with_training_regions(
     from seqmtl.scanning.candidate_scores import join_scores
     from seqmtl.scanning.cross_fitting import score_cross_fitted
 
-    cross_fitted = score_cross_fitted(
-        model, request.source.name, folds=request.folds or _FOLDS, organism=request.organism
-    )
+    cross_fitted = score_cross_fitted(model, request.source.name, organism=request.organism)
     if cross_fitted is None:
-        logger.info("calibrating on the validation regions only (see --folds)")
+        logger.info("calibrating on the validation regions only")
         return held, shares
     if request.prevalence is None:
         shares = dict.fromkeys(held.names)

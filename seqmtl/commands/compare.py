@@ -53,8 +53,6 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: tuple[str, ...] = _options.window_data("labelled windows")
-    negatives: tuple[str, ...] = _options.negatives()
-    reference: tuple[str, ...] = _options.reference()
     json: str = required("write results as JSON", metavar="FILE", affects_output=False)
     plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(

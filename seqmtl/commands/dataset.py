@@ -51,7 +51,7 @@ from pathlib import Path
 from seqmtl._messages import counted
 from seqmtl.commands import _options
 from seqmtl.commands._request import Document, option, python_function, required
-from seqmtl.files.write import check_outputs, write_json
+from seqmtl.files.write import check_outputs
 
 logger = logging.getLogger("seqmtl")
 
@@ -66,7 +66,6 @@ class Dataset(_options.Threads):
         "override the signal of CONFIG",
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
     )
-    json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
     force: bool = option(
         "write into a folder that holds other files", default=False, affects_output=False
     )
@@ -86,10 +85,9 @@ class Dataset(_options.Threads):
         folder = Path(self.output)
         inputs = [self.config, *(path for each in config.organisms.values() for path in each.files)]
         members = [str(folder / name) for name in MEMBERS] if folder.is_dir() else []
-        check_outputs(inputs, [*members, self.json])
+        check_outputs(inputs, members)
         started = time.perf_counter()
         summary = write_dataset(config, self.output, command=self.command, force=self.force)
-        write_json(self.json, summary)
         _log(summary, self.output, time.perf_counter() - started)
         return summary
 

@@ -1,8 +1,7 @@
 """Annotate a new genome without labels: simulate, train, annotate, report.
 
 examples:
-  seqmtl demo                   # writes seqmtl-demo/report.html
-  seqmtl demo -o demo --seed 2
+  seqmtl demo   # writes seqmtl-demo/report.html
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seqmtl._messages import messages_from
-from seqmtl.commands import _options
 from seqmtl.commands._parser import Parser
 from seqmtl.commands._request import Request, option
 from seqmtl.commands.main import command_named
@@ -36,7 +34,7 @@ _EDIT = (
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
     f"six simulated organisms, related by a tree; of {_NEW}, only the genome is used": (
-        "simulate -o {0} --seed {1} --chromosomes 4 --chromosome-length 50000 --windows 600 "
+        "simulate -o {0} --seed 1 --chromosomes 4 --chromosome-length 50000 --windows 600 "
         "--no-windows",
     ),
     "a model of the other five, from their annotations": (
@@ -46,7 +44,7 @@ _STEPS = {
             for signal in _SIGNALS
             for step in (
                 "dataset {0}/relatives.toml --signal {signal} -o {0}/{signal}s",
-                "train {0}/{signal}s --window 61 --tol 0.01 -C 1 --selection none "
+                "train {0}/{signal}s --window 61 -C 1 --selection none "
                 "--tree {0}/tree.nwk -o {0}/{signal}.seqmtl",
                 "calibrate {0}/{signal}.seqmtl {0}/{signal}s -o {0}/{signal}.seqmtl",
             )
@@ -59,8 +57,7 @@ _STEPS = {
     ),
     "accuracy": (
         "evaluate {0}/pair.seqmtl {0}/donors {0}/acceptors --json {0}/pair.json",
-        "report {0} --tree {0}/tree.nwk --annotation "
-        f"{_NEW}={{0}}/annotation/{_NEW}.gff3 -o {{0}}/report.html",
+        f"report {{0}} --annotation {_NEW}={{0}}/annotation/{_NEW}.gff3 -o {{0}}/report.html",
     ),
 }
 
@@ -70,7 +67,6 @@ class Demo(Request):
     """Annotate a new genome without labels."""
 
     output: str = option("-o", default="seqmtl-demo", metavar="DIR", help="folder to write")
-    seed: int = _options.seed("seed of the simulation", 1)
 
     def run(self) -> object:
         """Show and run the commands, logging only warnings and errors; return the result."""
@@ -87,7 +83,7 @@ class Demo(Request):
             line = step.format(shlex.quote(self.output))
             _tell(line)
             return subprocess.run(["sh", "-c", line], check=True)
-        arguments = [word.format(self.output, self.seed) for word in step.split()]
+        arguments = [word.format(self.output) for word in step.split()]
         command_line = shlex.join(["seqmtl", *arguments])
         _tell(command_line)
         command = command_named(arguments[0])

@@ -55,7 +55,6 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         kind=_kinds.up_to(1_000_000, 0),
         default=200,
     )
-    seed: int = _options.seed("seed of the bootstrap")
 
     def run(self) -> Document:
         """Score the rows, and compare the scores with the labels.
@@ -69,8 +68,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         from seqmtl.evaluation import draw_curves
         from seqmtl.loading import load_site_model
 
-        inputs = [self.model, *self.files, self.tree]
-        check_outputs(inputs, [self.json, self.plot])
+        check_outputs([self.model, *self.files], [self.json, self.plot])
         model, request = _options.with_organism_of_like(
             load_site_model(self.model), self, _kinds.name_and_path(self.data[0])[1]
         )
@@ -119,10 +117,13 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         from seqmtl import evaluation
 
         labels, tasks, counts = held.labels, held.tasks, held.counts
-        options: Document = {"n_bootstrap": self.bootstrap, "seed": self.seed}
-        auprc = _auprc(held)
         metrics: Document = evaluation.evaluate(
-            labels, held.scores, tasks, counts=counts, auprc=auprc, **options
+            labels,
+            held.scores,
+            tasks,
+            counts=counts,
+            auprc=_auprc(held),
+            n_bootstrap=self.bootstrap,
         )
         if held.probabilities is not None:
             evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, held.blocks)

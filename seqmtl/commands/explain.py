@@ -9,7 +9,7 @@ examples:
 Positions are relative to the first base of the site (position 0). Importances are in units of the
 score. Files in DIR:
   logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
-  poim_ORGANISM.png, .svg, .tsv            importance by order and position; top oligomers
+  poim_ORGANISM.png, .svg, .tsv            importance by order and position; top 100 oligomers
   poim_difference_A_mean.png, .svg         the same less the mean of all organisms, or of two
                                            organisms less the second
   position_importance.tsv                  the most important oligomer per order and position
@@ -68,12 +68,11 @@ class Explain(_options.SitesInput, _options.Threads):
     max_order: int = option(
         "longest oligomers, up to 10", metavar="K", kind=_kinds.up_to(10), default=6
     )
-    top: int = option("oligomers to list per order, and k-mers per region", default=100)
     n_windows: int = option(
         "highest-scoring windows of DATA to explain per organism",
         default=10,
     )
-    split: str = option("split to use, or all", default="test")
+    split: str = "test"
 
     def run(self) -> Document:
         """Write the folder.
@@ -134,7 +133,7 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     """Write the importances of oligomers and, with windows, of their bases."""
     from seqmtl.explanation.folder import ExplanationFolder, file_stems
 
-    work = ExplanationFolder(model, folder, request.max_order, request.top)
+    work = ExplanationFolder(model, folder, request.max_order)
     organisms = _organisms(request.organism, model)
     windows = _windows(request, model, organisms)
     for number, organism in enumerate(organisms, 1):
@@ -150,7 +149,6 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
         "features": model.features.to_dict(model.length),
         "settings": {
             "max_order": request.max_order,
-            "top": request.top,
             "n_windows": request.n_windows,
         },
         "files": [*work.finish(), _SUMMARY],

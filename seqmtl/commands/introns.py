@@ -35,12 +35,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.streams import check_regular
-from seqmtl.files.write import check_outputs, output_folder, write_json, write_lines
+from seqmtl.files.write import check_outputs, output_folder, write_lines
 
 if TYPE_CHECKING:
     from seqmtl.io.intron_chains import IntronChain
@@ -102,7 +101,6 @@ class Introns(_options.Relatives, _options.Threads):
         metavar="P",
         kind=_kinds.probability,
     )
-    json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
 
     def run(self) -> Document:
         """Judge the introns.
@@ -110,7 +108,7 @@ class Introns(_options.Relatives, _options.Threads):
         Returns
         -------
         dict
-            Numbers of introns, as ``json`` has them.
+            The organism, and numbers of introns.
         """
         from seqmtl.io.intron_chains import read_intron_chains
         from seqmtl.loading import load_site_model
@@ -119,7 +117,7 @@ class Introns(_options.Relatives, _options.Threads):
         check_regular(self.genome, "genome")
         check_regular(self.introns, "introns")
         predictor = load_site_model(self.model).predictor(
-            self.organism, like=self.like, tree=self.tree, genome=self.genome
+            self.organism, like=self.like, genome=self.genome
         )
         if not predictor.has_introns:
             raise UsageError(NOT_OF_INTRONS)
@@ -135,21 +133,14 @@ class Introns(_options.Relatives, _options.Threads):
             for name in (_TABLE, _TRANSCRIPTS, os.path.basename(self.introns))
         ]
         with output_folder(self.output):
-            inputs = [self.model, self.genome, self.introns, self.tree]
-            check_outputs(inputs, [*paths, self.json])
+            inputs = [self.model, self.genome, self.introns]
+            check_outputs(inputs, paths)
             judged = _judge(predictor, self.genome, self.introns, chains)
             introns = _by_intron(judged)
             _check_letters(introns, self.introns, self.genome)
             self._write(paths, kind, judged, introns)
-        counts = {
-            "schema_version": 1,
-            "command": "introns",
-            "seqmtl_version": __version__,
-            "organism": predictor.organism,
-            **_counts(self.introns, introns, n_given=len(_distinct(chains))),
-        }
-        write_json(self.json, counts)
-        return counts
+        counts = _counts(self.introns, introns, n_given=len(_distinct(chains)))
+        return {"organism": predictor.organism, **counts}
 
     def _write(
         self,

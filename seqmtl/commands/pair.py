@@ -22,8 +22,8 @@ Only regions in the same split of both datasets are used. They have the same spl
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].
 
 columns: annotated introns in the training regions, the shortest one, the length that 99.5 % do not
-exceed (longest, bases), coding bases, and true sites that the model was fitted on. JSON
-has the fitted numbers; see the page Method.
+exceed (longest, bases), coding bases, and true sites that the model was fitted on. seqmtl info
+--json has the fitted numbers; see the page Method.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from seqmtl._messages import counted
 from seqmtl.commands import _options
 from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
-from seqmtl.files.write import check_outputs, write_json
+from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
@@ -60,12 +60,6 @@ class Pair(_options.Threads):
         metavar="MODEL",
         is_repeated=True,
     )
-    split: str = option(
-        "split to fit on, which the models were not trained on",
-        choices=("valid", "test"),
-        default="valid",
-    )
-    json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
 
     def run(self) -> PairedModel:
         """Fit the chain of exons and introns, and write the model.
@@ -87,16 +81,14 @@ class Pair(_options.Threads):
             *self.boundary_model,
             *chain(*map(files_of_data, data)),
         ]
-        check_outputs(inputs, [self.output, self.json])
+        check_outputs(inputs, [self.output])
         donor, acceptor = load_window_model(self.donor), load_window_model(self.acceptor)
         edges = _edges(self.boundary_model, donor.tasks)
-        layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
-        training = {"split": self.split, "command": self.command}
+        layer = fit_layer(donor, acceptor, *data, edges=edges)
+        training = {"split": "valid", "command": self.command}
         model = PairedModel(donor, acceptor, layer, training, edges)
         model.save(self.output)
-        facts = model.layer_facts()
-        write_json(self.json, {"schema_version": 1, "tasks": facts})
-        logger.info("%s: %s", self.output, counted(len(facts), "organism"))
+        logger.info("%s: %s", self.output, counted(len(layer), "organism"))
         return model
 
     def show(self, model: PairedModel) -> str:

@@ -53,7 +53,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         """
         from seqmtl.loading import load_window_model
 
-        check_outputs([self.model, *self.files, self.tree], [self.output])
+        check_outputs([self.model, *self.files], [self.output])
         model, request = _options.with_organism_of_like(
             load_window_model(self.model), self, _kinds.name_and_path(self.data[0])[1]
         )

@@ -3,7 +3,6 @@
 examples:
   seqmtl report results -o report.html
   seqmtl report mosquito --annotation mosquito=old.gff3 -o report.html
-  seqmtl report results --tree tree.nwk --title "Splice sites of nematodes" -o report.html
 
 The report shows what commands wrote in DIR: datasets (seqmtl dataset), models (*.seqmtl),
 evaluations (seqmtl evaluate --json, with the picture of --plot beside it, on the test regions of
@@ -39,8 +38,6 @@ class Report(Request):
         kind=_kinds.path_of(".html", ".htm"),
         affects_output=False,
     )
-    title: str | None = option("heading (default: signals and organisms)")
-    tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
     annotation: tuple[tuple[str, str], ...] = option(
         "GFF3, GTF or BED12 to compare the introns of seqmtl annotate with; repeat for each "
         "organism",
@@ -57,16 +54,11 @@ class Report(Request):
         FolderContents
             What is on the page, and what is not, see :mod:`seqmtl.reporting.contents`.
         """
-        check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
+        check_outputs([*dict(self.annotation).values()], [self.output])
         from seqmtl.reporting import write_folder_report
 
         return write_folder_report(
-            self.folder,
-            self.output,
-            title=self.title,
-            tree=self.tree,
-            annotations=dict(self.annotation),
-            command=self.command,
+            self.folder, self.output, annotations=dict(self.annotation), command=self.command
         )
 
 

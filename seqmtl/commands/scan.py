@@ -203,7 +203,7 @@ class Scan(_options.Relatives, _options.Threads):
                 )
             names = safe_names(model.tasks).items()
             outputs = {name: inserted(self.output, safe) for name, safe in names}
-        options = {key: getattr(self, key) for key in ("like", "tree", "genome", "consensus")}
+        options = {key: getattr(self, key) for key in ("like", "genome", "consensus")}
         return {model.predictor(name, **options): output for name, output in outputs.items()}
 
     def _lengths(self, file_format: Format) -> dict[str, int] | None:
@@ -233,7 +233,7 @@ class Scan(_options.Relatives, _options.Threads):
         """The files that are read."""
         is_list = self.contigs is not None and self.contigs.startswith("@")
         contigs = self.contigs[1:] if self.contigs and is_list else None
-        return [self.model, self.genome, self.tree, self.regions, contigs]
+        return [self.model, self.genome, self.regions, contigs]
 
     def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""

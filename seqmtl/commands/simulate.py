@@ -37,7 +37,6 @@ class Simulate(Request):
         default="acceptor",
     )
     windows: int = option("training windows per organism", default=1000)
-    window: int = option("bases per window", metavar="BP", default=200)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
     chromosome_length: int = option(
         "bases per chromosome; 1000 windows need about 45000",
@@ -71,7 +70,6 @@ class Simulate(Request):
             n_chromosomes=self.chromosomes,
             chromosome_length=self.chromosome_length,
             n_windows=self.windows,
-            window=self.window,
             signal=self.signal,
         )
         write_simulation(simulation, self.output, windows=not self.no_windows)

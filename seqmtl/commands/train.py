@@ -71,11 +71,6 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
         kind=learnable,
         long_help=MANUAL,
     )
-    norm: float | None = _options.relation_option(
-        "p-norm of the --mkl weights: 1 sparse, inf uniform (default: 2)",
-        metavar="P",
-        kind=_kinds.norm,
-    )
     selection: str | None = _of_model(
         "auto: tune cost, trust and features; none: as given (default: auto)",
         metavar="HOW",
@@ -89,9 +84,6 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
         choices=("hinge", "squared_hinge", "logistic"),
         default="hinge",
     )
-    balanced: bool = _of_model("give both classes equal weight", default=False)
-    tol: float = _of_model("stop at this relative duality gap (default: 1e-3)", default=1e-3)
-    max_epochs: int = _of_model("maximum number of passes over the windows", default=1000)
     seed: int = _options.seed("seed of the example order")
     memory: int | None = option(
         "keep windows on disk, and use at most this much memory, such as 4G",
@@ -129,8 +121,6 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
             raise UsageError("--site is for tables and FASTA: a dataset has its own; leave it out")
         if self.mkl is not None and self.similarity is not None:
             raise UsageError("--mkl and --similarity both set the kind; give only one")
-        if self.norm is not None and not self.mkl:
-            raise UsageError("--norm applies to the --mkl weights; give --mkl too")
         if self.mkl and self.selection == "auto":
             raise UsageError(
                 "--mkl learns the weights of several similarities at a fixed -C, but --selection "
@@ -200,11 +190,8 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
             training["seconds"],
         )
         if not training["converged"]:
-            remedy = "raise --max-epochs or --tol"
-            if training["stopped_by"] == "rounding":
-                remedy = f"{training['settings']['dtype']} weights allow no smaller gap than "
-                remedy += f"{training['duality_gap']:.1e}; raise --tol"
-            logger.warning("not converged to the tolerance %g; %s", self.tol, remedy)
+            tol = training["settings"]["tol"]
+            logger.warning("not converged to the tolerance %g; lower the cost -C", tol)
 
     def _tell_choices(self, model: MultiTaskModel) -> None:
         """Log what was chosen, the accuracy to expect, and the next command."""
@@ -284,7 +271,7 @@ def _trained(
         choices = None if space is None else space.to_dict()
         path = f"{request.output}.checkpoint"
         store = cache or Checkpoint(path, examples.data, features, kernel, settings, choices)
-        with stored_progress(store, request.tol) as (on_epoch, likelihoods):
+        with stored_progress(store, settings.tol) as (on_epoch, likelihoods):
             dataset = request.source.dataset
             site = site_of_examples(examples, chosen, dataset, request.site, request.shift)
             model, _ = train_with_few(
@@ -341,7 +328,7 @@ def _problem(request: Train) -> Document:
     from seqmtl.files.streams import sha256_of
     from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of
 
-    problem = request.fingerprint("tol", "max_epochs")
+    problem = request.fingerprint()
     for name in ("tree", "similarity"):
         if problem[name] is not None and os.path.isfile(problem[name]):
             problem[name] = sha256_of(problem[name])
@@ -376,11 +363,8 @@ def _settings(request: Train) -> Settings:
     return Settings(
         C=request.C or 1.0,
         loss=request.loss,
-        class_weight="balanced" if request.balanced else None,
-        tol=request.tol,
-        max_epochs=request.max_epochs,
         seed=request.seed,
-        norm=(request.norm or 2.0) if request.mkl else None,
+        norm=2.0 if request.mkl else None,
     )
 
 

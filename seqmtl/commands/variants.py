@@ -2,7 +2,7 @@ r"""Annotate variants (VCF) with site gains and losses.
 
 examples:
   seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
-  seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \
+  seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast \
       --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
   seqmtl variants starter:splice --like dog --vcf in.vcf --fasta dog.fa --annotation dog.gtf.gz \
       --tsv exons.tsv -o out.vcf.gz
@@ -25,7 +25,7 @@ N. To add a second signal (acceptors after donors), run the command again on its
 
 A model without a site (of spectrum or gapped features) writes the score of the window around the
 variant: SeqMTL_score=ALLELE|ORGANISM|SCORE_REF|SCORE_ALT|DELTA. Both windows have the length of the
-model, with the changed bases in the middle; --threshold is one of the score.
+model, with the changed bases in the middle.
 
 A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
 sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
@@ -53,8 +53,7 @@ its letters (AG; GT, or GC where the model has such donors) has the least log-od
 about -10, or 5 less than before. One without them in the reference has a dot. Of an indel that
 can be placed on either side of an end, the smaller change counts. The exon of a transcript
 without introns, as in a minigene, counts if AG is before it and GT or GC behind. --tsv then has
-these columns, a line per allele and exon; gains and losses are in the VCF alone. All alleles have
-their exons, also those below the --threshold.
+these columns, a line per allele and exon; gains and losses are in the VCF alone.
 """
 
 from __future__ import annotations
@@ -64,13 +63,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from seqmtl._checks import check_number
-from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.files.bgzip import index_packed
-from seqmtl.files.write import check_outputs, write_json
+from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Genome
@@ -105,11 +102,6 @@ class Variants(_options.Relatives, _options.Threads):
         metavar="N",
         kind=_kinds.count,
     )
-    threshold: float | None = option(
-        "annotate only alleles with a gain or loss of at least X (default: all)",
-        metavar="X",
-        kind=_kinds.positive_float,
-    )
     annotation: str | None = option(
         "also the effect on each exon of an annotation: GFF3, GTF or BED12 (model of seqmtl pair)",
         metavar="FILE",
@@ -122,7 +114,6 @@ class Variants(_options.Relatives, _options.Threads):
         metavar="FILE",
         affects_output=False,
     )
-    json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
 
     def run(self) -> Document:
         """Annotate the variants.
@@ -130,7 +121,7 @@ class Variants(_options.Relatives, _options.Threads):
         Returns
         -------
         dict
-            Counts of records and alleles by what became of them, as ``json`` has them.
+            Counts of records and alleles by what became of them.
         """
         from seqmtl.io.bed import read_chrom_map
         from seqmtl.variant_effects import Annotator, annotate_vcf
@@ -144,7 +135,6 @@ class Variants(_options.Relatives, _options.Threads):
             scorer,
             genome,
             chrom_map=chrom_map,
-            threshold=self.threshold,
             exons=self._exons(scorer, genome),
         )
         started = time.perf_counter()
@@ -161,30 +151,19 @@ class Variants(_options.Relatives, _options.Threads):
             index_packed(self.output, "vcf", summary.max_position)
         elif self.output.endswith(".gz"):
             logger.warning("%s is not sorted: no index; run bcftools sort", self.output)
-        counts = {
-            "schema_version": 1,
-            "kind": "seqmtl variants",
-            "seqmtl_version": __version__,
-            "organism": annotator.scorer.organism,
-            "field": ",".join(text.field for text in annotator.texts),
-            "distance": self.distance,
-            "threshold": self.threshold,
-            **vars(summary),
-        }
-        write_json(self.json, counts)
-        return counts
+        return {"organism": annotator.scorer.organism, **vars(summary)}
 
     def _check_outputs(self) -> None:
-        inputs = [self.model, self.vcf, self.fasta, self.tree, self.annotation, self.chrom_map]
-        check_outputs(inputs, [self.output, self.tsv, self.json])
+        inputs = [self.model, self.vcf, self.fasta, self.annotation, self.chrom_map]
+        check_outputs(inputs, [self.output, self.tsv])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
             raise UsageError(
                 f"must end in .vcf or .vcf.gz, or be -, got {self.output}; for BCF, write .vcf.gz "
                 "and convert it with: bcftools view -Ob",
                 "output",
             )
-        if [self.output, self.tsv, self.json].count("-") > 1:
-            raise UsageError("only one output can go to standard output; name files for the others")
+        if self.output == self.tsv == "-":
+            raise UsageError("only one output can go to standard output; name a file for the other")
 
     def _scorer(self) -> AlleleScorer:
         """Return the scorer of alleles for the model."""
@@ -193,13 +172,10 @@ class Variants(_options.Relatives, _options.Threads):
 
         model = load_site_model(self.model)
         organism = name_organism(model.tasks, self.organism, self.like, self.fasta)
-        predictor = model.predictor(organism, like=self.like, tree=self.tree)
+        predictor = model.predictor(organism, like=self.like)
         if not predictor.has_introns:
             self.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
-        scorer = predictor.allele_scorer(self.distance)
-        if self.threshold is not None:
-            check_number("threshold", self.threshold, max_val=scorer.max_change)
-        return scorer
+        return predictor.allele_scorer(self.distance)
 
     def _genome(self, scorer: AlleleScorer, chrom_map: dict[str, str]) -> Genome:
         """Load the contigs that have variants; all contigs if the variants come from a stream."""
@@ -276,12 +252,11 @@ def _report(summary: AnnotationSummary, output: str, seconds: float, *, has_exon
     from seqmtl.variant_effects.alleles import REASONS
 
     logger.info(
-        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",
+        "%s: %d records, %d alleles, %d scored in %.1f s (%.0f per second)",
         output,
         summary.n_records,
         summary.n_alleles,
         summary.n_scored,
-        summary.n_reported,
         seconds,
         summary.n_alleles / max(seconds, 1e-9),
     )

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Oligomers to list per order, and k-mers per region.
+TOP = 100
 #: Begins of the names of files of one organism.
 PREFIXES = ("poim_", "logo_", "kmers_", "motifs_", "contributions_")
 #: Tables of all organisms, with their columns.
@@ -90,7 +92,7 @@ def windows_by_organism(windows: Windows, organisms: Sequence[str]) -> dict[str,
     if len(missing) == len(organisms):
         raise SeqmtlError(
             f"the data have no windows of {', '.join(missing)}, only of "
-            f"{', '.join(windows.task_names) or 'none'}; check --organism and --split"
+            f"{', '.join(windows.task_names) or 'none'}; check --organism"
         )
     if missing:
         logger.warning("no windows of %s in the data", ", ".join(missing))
@@ -108,8 +110,6 @@ class ExplanationFolder:
         Where to write.
     max_order : int
         Length of the longest oligomers.
-    top : int
-        Oligomers to list per order, and k-mers per region.
 
     Raises
     ------
@@ -117,10 +117,10 @@ class ExplanationFolder:
         If the model does not know its site.
     """
 
-    def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
+    def __init__(self, model: MultiTaskModel, folder: Path, max_order: int) -> None:
         if not model.is_sliding:
             model.site.require_known()
-        self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
+        self.model, self.folder, self.max_order = model, folder, max_order
         self.files: list[str] = []
         self._stem = file_stems(model)
         self._shared: dict[str, list[Row]] = {name: [head] for name, head in TABLES.items()}
@@ -142,13 +142,13 @@ class ExplanationFolder:
         order = self.max_order
         result = poim(self.model, organism, max_order=order)
         name, orders = self._stem[organism], range(1, order + 1)
-        best: Iterator[Oligomer] = (row for k in orders for row in result.top(k, self.top))
+        best: Iterator[Oligomer] = (row for k in orders for row in result.top(k, TOP))
         self._table(f"poim_{name}.tsv", chain([_OLIGOMERS], best))
         self._shared["position_importance.tsv"] += _importance_rows(result)
         for k in orders:
             self._shared["kmers.tsv"] += (
                 (organism, begin, end, k, *values)
-                for begin, end, *values in mean_kmers(result, k, self.top)
+                for begin, end, *values in mean_kmers(result, k, TOP)
             )
         self._figure(f"poim_{name}", draw_poim(result))
         self._figure(f"logo_{name}", draw_logo(result))
@@ -167,7 +167,7 @@ class ExplanationFolder:
 
     def kmers(self, organism: str, windows: Windows | None) -> None:
         """Write the k-mers with the largest and smallest weights, and draw the first of either."""
-        rows = top_kmers(self.model, organism, self.top, windows, self.max_order)
+        rows = top_kmers(self.model, organism, TOP, windows, self.max_order)
         self._shared["top_kmers.tsv"] += (
             (organism, *row[:3], "." if row.n_windows is None else row.n_windows) for row in rows
         )

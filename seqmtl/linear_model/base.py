@@ -263,7 +263,6 @@ class Model:
         organism: str | None = None,
         *,
         like: str | None = None,
-        tree: str | None = None,
         genome: str | None = None,
         consensus: str | None = None,
     ) -> Predictor:
@@ -277,8 +276,6 @@ class Model:
             it is auto or one of the model.
         like : str, optional
             Relative of a new organism: a species, clade, common name or NCBI taxid, or auto.
-        tree : str, optional
-            Where the relative is looked up, see :func:`seqmtl.adaptation.adapt`.
         genome : str, optional
             FASTA file of the new organism. A model of pairs then settles on it how much each
             relative counts. Default: by the tree alone.
@@ -299,7 +296,7 @@ class Model:
         >>> predictor("ACGTTGCA" * 20).introns.size
         0
         """
-        return self._predictor()(self, organism, like, tree, genome, consensus)
+        return self._predictor()(self, organism, like, genome, consensus)
 
     def _predictor(self) -> Callable[..., Predictor]:
         """Return the class of its predictors."""

@@ -13,7 +13,6 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import SUMMARY
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.relations import Tree
 from seqmtl.reporting.genome_view import CallsOf
 from seqmtl.reporting.introns import PredictedIntrons
 from seqmtl.splicing.model import PairedModel
@@ -37,8 +36,6 @@ class Signal:
     ----------
     name : str
         Name of the signal, such as "donor".
-    tree : Tree, optional
-        Tree to draw beside the similarity.
     dataset : dict
         Summary of the dataset; empty if the folder has none.
     folder : str
@@ -56,7 +53,6 @@ class Signal:
     """
 
     name: str
-    tree: Tree | None = None
     dataset: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
@@ -129,8 +125,6 @@ class FolderContents:
     ----------
     path : str
         The folder.
-    tree : Tree, optional
-        Tree to draw beside every similarity.
     signals : dict of str to Signal
         By name.
     comparisons : dict of str to dict
@@ -153,7 +147,6 @@ class FolderContents:
     """
 
     path: str
-    tree: Tree | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     signals: dict[str, Signal] = field(default_factory=dict)
     comparisons: dict[str, Any] = field(default_factory=dict)
@@ -183,4 +176,4 @@ class FolderContents:
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""
-        return self.signals.setdefault(name, Signal(name, self.tree))
+        return self.signals.setdefault(name, Signal(name))

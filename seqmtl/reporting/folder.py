@@ -20,7 +20,6 @@ from seqmtl.files.pipes import is_pipe
 from seqmtl.files.streams import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.loading import load_site_model
-from seqmtl.relations import Tree
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.introns import (
     PredictedIntrons,
@@ -43,7 +42,6 @@ _INTRONS = "sites.introns.gff3"
 
 def read_folder(
     folder: str | os.PathLike[str],
-    tree: Tree | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> FolderContents:
     """Read the datasets, models, evaluations, comparisons, scans and introns in a folder.
@@ -52,8 +50,6 @@ def read_folder(
     ----------
     folder : path-like
         Folder, searched three levels deep.
-    tree : Tree, optional
-        Tree to draw beside every similarity.
     annotations : mapping of str to str, optional
         GFF3, GTF or BED12 of organisms with introns of ``seqmtl annotate``.
 
@@ -66,7 +62,7 @@ def read_folder(
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise SeqmtlError(f"{folder}: no such folder")
-    contents = FolderContents(folder, tree, annotations or {})
+    contents = FolderContents(folder, annotations or {})
     for annotation in contents.annotations.values():
         contents.genes(annotation)
     paths = list(_files(folder))

@@ -11,7 +11,6 @@ from urllib.parse import quote
 from seqmtl._html import fill
 from seqmtl._surroundings import has_matplotlib
 from seqmtl.files.write import write_lines
-from seqmtl.relations.trees import read_tree
 from seqmtl.reporting import folder_sections, signal_sections
 from seqmtl.reporting.contents import FolderContents
 from seqmtl.reporting.folder import read_folder
@@ -52,8 +51,6 @@ def write_folder_report(
     folder: str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
-    title: str | None = None,
-    tree: str | None = None,
     annotations: Mapping[str, str] | None = None,
     command: str = "",
 ) -> FolderContents:
@@ -68,11 +65,6 @@ def write_folder_report(
         :func:`~seqmtl.reporting.folder.read_folder`.
     path : path-like
         The HTML file; written atomically. It links to the files in the folder.
-    title : str, optional
-        Heading. Default: signals and organisms.
-    tree : str, optional
-        Tree to draw beside the similarity, see :func:`~seqmtl.relations.read_tree`. Default:
-        average linkage of the similarity.
     annotations : mapping of str to str, optional
         Annotations to compare with introns predicted without labels.
     command : str, optional
@@ -82,15 +74,13 @@ def write_folder_report(
     ------
     SeqmtlError
         If the folder has nothing to show, or the page cannot be written.
-    UnknownTaskError
-        If the tree lacks an organism.
 
     Notes
     -----
     Without matplotlib there are no pictures, and the page says so.
     """
-    contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
-    write_page(contents, path, title=title, command=command)
+    contents = read_folder(folder, annotations)
+    write_page(contents, path, command=command)
     return contents
 
 

@@ -75,9 +75,9 @@ def similarity(signal: Signal) -> Values:
         return {}
     model = signal.models[signal.main]
     kernel = model.kernel.restrict(model.tasks).scaled()
-    image = embedded(lambda: draw_kernel(kernel, signal.tree))
-    values = {"image": image, "kernel": model.kernel.source, "has_tree": signal.tree is not None}
-    return {**values, "files": [signal.model_file]} if image else {}
+    image = embedded(lambda: draw_kernel(kernel))
+    values = {"image": image, "kernel": model.kernel.source, "files": [signal.model_file]}
+    return values if image else {}
 
 
 def kernel_weights(signal: Signal) -> Values:

@@ -22,7 +22,6 @@ def calibrate_model(
     model: MultiTaskModel,
     scores: CandidateScores,
     prevalences: Mapping[str, float | None],
-    method: str,
 ) -> dict[str, Any]:
     """Fit a probability curve for every organism of the scores.
 
@@ -34,8 +33,6 @@ def calibrate_model(
         Scores of candidates that the model was not trained on.
     prevalences : mapping of str to float or None
         Share of true sites for every organism; None for that of its candidates.
-    method : str
-        See :func:`seqmtl.calibration.curve.fit_curve`.
 
     Returns
     -------
@@ -54,13 +51,12 @@ def calibrate_model(
     for task, number in zip(scores.names, numbers, strict=True):
         name, prevalence = model.tasks[number], prevalences[task]
         candidates = scores.of(task)
-        options: dict[str, Any] = {"method": method, "prevalence": prevalence}
         try:
-            p, rows, counts = cross_fitted(**candidates, **options)
+            p, rows, counts = cross_fitted(**candidates, prevalence=prevalence)
         except ValueError as error:
             problems.append(f"{task}: {error}")
             continue
-        by_task[name] = model.calibrate(name, **candidates, **options)
+        by_task[name] = model.calibrate(name, **candidates, prevalence=prevalence)
         y, weight = candidates["y"][rows], counts.astype(float)
         if prevalence is not None:
             weight = weights_for_prevalence(y, prevalence, weight)

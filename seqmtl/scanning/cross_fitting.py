@@ -31,7 +31,7 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.windows import concatenate
 from seqmtl.training.settings import settings_of
 
-#: Number of folds.
+#: Number of models trained, each without the regions that it scores.
 FOLDS = 4
 _MIN_LABELS = 2  # labels per class of an organism outside every fold
 _MAX_WINDOWS = 200_000  # training windows; with more, validation regions have enough sites
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def score_cross_fitted(
-    model: MultiTaskModel, path: PathLike, *, folds: int = FOLDS, organism: str | None = None
+    model: MultiTaskModel, path: PathLike, *, organism: str | None = None
 ) -> CandidateScores | None:
     """Score every candidate in the training regions with a model trained without its region.
 
@@ -50,8 +50,6 @@ def score_cross_fitted(
         Model trained on the dataset.
     path : path-like
         Folder written by ``seqmtl dataset``, or the windows.tsv in it.
-    folds : int, default 4
-        Number of models trained, each without the regions that it scores.
     organism : str, optional
         Organism to score. Default: all.
 
@@ -73,8 +71,8 @@ def score_cross_fitted(
         with messages_from(logging.WARNING):
             windows = read_dataset(path, split="train", organism=name).windows
             regions = read_split_genome(path, name, "train")
-        pieces, fold_of = _assign_folds(regions, folds)
-        genomes[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(folds)]
+        pieces, fold_of = _assign_folds(regions)
+        genomes[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(FOLDS)]
         middles = windows.starts + windows.length // 2
         folds_of.append(fold_of[np.searchsorted(pieces[:, 0], middles, "right") - 1])
         parts.append(
@@ -84,12 +82,12 @@ def score_cross_fitted(
     fold = np.concatenate(folds_of)
     numbers = [model.tasks.index(windows.task_names[0]) for windows in parts]
     ids = np.repeat(np.array(numbers, dtype=np.int16), [len(windows) for windows in parts])
-    if len(windows) > _MAX_WINDOWS or not _is_same(model, windows.labels, ids, fold, folds):
+    if len(windows) > _MAX_WINDOWS or not _is_same(model, windows.labels, ids, fold):
         return None
-    logger.info("training %d models, each without a part of the training regions", folds)
+    logger.info("training %d models, each without a part of the training regions", FOLDS)
     scores_of_folds = []
     with messages_from(logging.WARNING):
-        for k in range(folds):
+        for k in range(FOLDS):
             rows = np.flatnonzero(fold != k)
             fold_model, _ = train_with_few(
                 Examples(windows, windows.labels, ids, model.tasks).take(rows),
@@ -108,15 +106,13 @@ def score_cross_fitted(
     return join_scores(scores_of_folds)
 
 
-def _assign_folds(
-    split_genome: SplitGenome, folds: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _assign_folds(split_genome: SplitGenome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut regions into pieces no longer than a fold; return them and the fold of each.
 
     Pieces are assigned in descending order of their true sites, each to the fold with the fewest.
     """
     sizes = split_genome.regions[:, 1] - split_genome.regions[:, 0]
-    n = np.maximum(1, np.rint(folds * sizes / sizes.sum())).astype(np.int64)
+    n = np.maximum(1, np.rint(FOLDS * sizes / sizes.sum())).astype(np.int64)
     edges = [
         np.linspace(a, b, k + 1).astype(np.int64)
         for (a, b), k in zip(split_genome.regions, n, strict=True)
@@ -125,7 +121,7 @@ def _assign_folds(
     sites = np.sort(split_genome.sites[split_genome.is_true])
     n_true = np.searchsorted(sites, pieces[:, 1]) - np.searchsorted(sites, pieces[:, 0])
     fold_of = np.zeros(len(pieces), dtype=np.int64)
-    load = np.zeros(folds)
+    load = np.zeros(FOLDS)
     for i in np.argsort(-n_true, kind="stable").tolist():
         fold_of[i] = int(load.argmin())
         load[fold_of[i]] += n_true[i] + 1e-3
@@ -137,7 +133,6 @@ def _is_same(
     labels: NDArray[Any],
     ids: NDArray[np.int16],
     fold: NDArray[np.int64],
-    folds: int,
 ) -> bool:
     """Return whether the model was trained on these windows, and enough are outside each fold."""
     for t, name in enumerate(model.tasks):
@@ -147,7 +142,7 @@ def _is_same(
         if (facts["n"], facts.get("n_positive")) != (int(is_task.sum()), n_true):
             return False
         for sign in (1, -1):
-            counts = np.bincount(fold[is_task & (labels * sign > 0)], minlength=folds)
+            counts = np.bincount(fold[is_task & (labels * sign > 0)], minlength=FOLDS)
             if counts.sum() - counts.max() < _MIN_LABELS:
                 return False
     return True

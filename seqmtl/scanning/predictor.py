@@ -95,7 +95,7 @@ class Predictor(ABC):
 
     Parameters
     ----------
-    model, organism, like, tree, genome, consensus
+    model, organism, like, genome, consensus
         See :meth:`seqmtl.linear_model.base.Model.predictor`.
 
     Attributes
@@ -120,12 +120,11 @@ class Predictor(ABC):
         model: Model,
         organism: str | None = None,
         like: str | None = None,
-        tree: str | None = None,
         genome: str | None = None,
         consensus: str | None = None,
     ) -> None:
         self.organism = name_organism(model.tasks, organism, like, genome)
-        self.like, self.tree, self.genome, self.consensus = like, tree, genome, consensus
+        self.like, self.genome, self.consensus = like, genome, consensus
         self._is_first = True
         self._check(model)
 
@@ -255,7 +254,7 @@ class SitePredictor(Predictor):
 
     def _check(self, model: MultiTaskModel) -> None:
         if self.like is not None:
-            model = adapt(model, self.organism, like=self.like, tree=self.tree)
+            model = adapt(model, self.organism, like=self.like)
         model.log_relatives([self.organism])
         self.model = model
 

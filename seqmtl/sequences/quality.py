@@ -134,7 +134,8 @@ class WindowChecker:
         if uneven:
             faults.append(
                 f"organisms with {MAX_PER_SITE} times as many windows of one class as of the "
-                f"other (true sites to decoys): {', '.join(uneven)}; consider --balanced"
+                f"other (true sites to decoys): {', '.join(uneven)}; consider "
+                "class_weight='balanced' in Python"
             )
         return faults
 

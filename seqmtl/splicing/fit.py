@@ -189,7 +189,6 @@ def fit_layer(
     donors: PathLike,
     acceptors: PathLike,
     *,
-    split: str = "valid",
     edges: Mapping[str, MultiTaskModel] | None = None,
     lengths: Mapping[str, NDArray[np.int64]] | None = None,
     samples: Mapping[str, Transcribed] | None = None,
@@ -197,12 +196,13 @@ def fit_layer(
     """Fit the layer of every organism: lengths, scales and shifts.
 
     Lengths are those of the annotation in the training regions. Scale, shifts and the other
-    numbers maximize the likelihood of the labels of all candidates in `split`, the sum of
-    the log posteriors of the true sites and of log(1 - posterior) of the others. Organisms share
-    values, and have individual deviations with a Gaussian prior: where there are few sites, they
-    stay close to the shared ones.
+    numbers maximize the likelihood of the labels of all candidates in the validation regions, the
+    sum of the log posteriors of the true sites and of log(1 - posterior) of the others: scores on
+    the training regions are too good, and so would be the layer. Organisms share values, and have
+    individual deviations with a Gaussian prior: where there are few sites, they stay close to the
+    shared ones.
 
-    The regions of `split` may have more or fewer sites than the genome, so the odds of introns are
+    The validation regions may have more or fewer sites than the genome, so the odds of introns are
     then multiplied by the density of true sites in these and the training regions, over that in the
     regions fitted on.
 
@@ -212,8 +212,6 @@ def fit_layer(
         Models of the sites.
     donors, acceptors : path-like
         Their datasets.
-    split : {"valid", "test", "train"}
-        Regions to fit on. Scores on the training regions are too good, and so would be the layer.
     edges : mapping of str to MultiTaskModel, optional
         Calibrated models of edges of genes by signal: start, stop. An organism that one lacks goes
         without. Default: any ATG and stop codon may begin and end coding sequence.
@@ -226,8 +224,8 @@ def fit_layer(
     Raises
     ------
     SeqmtlError
-        If models and datasets do not fit together, no organism has a true site in `split`, or the
-        annotation has no introns.
+        If models and datasets do not fit together, no organism has a true site in the
+        validation regions, or the annotation has no introns.
     """
     edges, of_others = edges or {}, lengths or {}
     check_ends(donor, acceptor)
@@ -276,12 +274,12 @@ def fit_layer(
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
             paths, of_task = (donors, acceptors), (task, order[task])
-            tasks[task] = _read_task(models, paths, of_task, split, learnt)
+            tasks[task] = _read_task(models, paths, of_task, learnt)
         else:
             others = other_donors(donor, donors)
             tasks[task] = _without_regions(task, (donor, acceptor), learnt, others)
     if not any(task.n_sites for task in tasks.values()):
-        raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
+        raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split 'valid'")
     values = fit_numbers(tasks)
     return {name: task.layer(values[name]).with_odds(task.denser) for name, task in tasks.items()}
 
@@ -300,7 +298,6 @@ def _read_task(
     models: Mapping[str, MultiTaskModel],
     paths: tuple[PathLike, PathLike],
     names: tuple[str, str],
-    split: str,
     learnt: TrainingTables,
 ) -> OrganismData:
     """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
@@ -309,7 +306,7 @@ def _read_task(
     probe = PairLayer(
         1, 0, 0, 0, 0, *table[:2], content.table, tails=table.tails, exons=learnt.exons
     )
-    held = read_both(*paths, name, split)
+    held = read_both(*paths, name, "valid")
     ends = [models[end] for end in ENDS]
     others = other_donors(ends[0], paths[0])
     finders = end_finders(
@@ -340,7 +337,7 @@ def _read_task(
         if n_sites >= _ENOUGH or (n_bases >= _MANY and n_sites >= _SOME):
             break
     logger.info(
-        "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in %s",
+        "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in valid",
         task,
         learnt.n_introns,
         content.n_bases,
@@ -348,7 +345,6 @@ def _read_task(
         ENDS[0],
         n_sites - n_donors,
         ENDS[1],
-        split,
     )
     density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0

@@ -53,7 +53,11 @@ def other_donors(model: PairedModel, consensus: str | None) -> tuple[str, ...]:
 
 
 def check_new(
-    model: PairedModel, name: str, like: str | None, tree: str | None, consensus: str | None = None
+    model: PairedModel,
+    name: str,
+    like: str | None,
+    tree: str | None = None,
+    consensus: str | None = None,
 ) -> None:
     """Check that a new organism can be added to a paired model; warn if its relatives are far.
 
@@ -73,7 +77,7 @@ def check_new(
         adapt(model.donor, name, like=like, tree=tree)
 
 
-def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -> PairedModel:
+def with_relatives(model: PairedModel, name: str, like: str) -> PairedModel:
     """Return a paired model with an organism that has the mean of its relatives, by their tree.
 
     Raises
@@ -82,7 +86,7 @@ def with_relatives(model: PairedModel, name: str, like: str, tree: str | None) -
         If no organism or clade has the name `like`; the message lists near matches.
     """
     kernel, tasks = model.donor.kernel, model.donor.tasks
-    relatives = weights_of_relatives(kernel, tasks, name, like=like, tree=tree)
+    relatives = weights_of_relatives(kernel, tasks, name, like=like)
     weights = relatives.weights
     stops = stops_of(name, like)
     _log_relatives(name, like, tasks, relatives.source, weights, stops)
@@ -108,10 +112,10 @@ def add_unlabelled(
     name: str,
     genome: str,
     like: str | None,
-    tree: str | None,
+    *,
+    tree: str | None = None,
     introns: str | None = None,
     consensus: str | None = None,
-    *,
     watch: Callable[[int, str, float], object] | None = None,
 ) -> SelfTraining:
     """Add an organism to a paired model by its genome, after :func:`check_new`.
@@ -191,15 +195,13 @@ def train_unlabelled(
     name: str,
     genome: str,
     like: str | None,
-    tree: str | None,
-    introns: str | None,
-    consensus: str | None,
+    **options: Any,
 ) -> SelfTraining:
     """Add an organism to a paired model, and train it in rounds on its genome, which are logged.
 
     Parameters
     ----------
-    model, name, genome, like, tree, introns, consensus
+    model, name, genome, like, **options
         See :func:`add_unlabelled`.
     """
     numbers, progress = itertools.count(), RoundProgress()
@@ -209,9 +211,7 @@ def train_unlabelled(
         logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
 
     try:
-        self_training = add_unlabelled(
-            model, name, genome, like, tree, introns, consensus, watch=progress
-        )
+        self_training = add_unlabelled(model, name, genome, like, watch=progress, **options)
         logger.info("%s", ROUNDS)
         for round_ in self_training.rounds:
             log_round(round_)

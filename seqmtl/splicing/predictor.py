@@ -54,7 +54,7 @@ class IntronPredictor(Predictor):
         if self.like is None:
             model.match(self.organism)
         else:
-            check_new(model, self.organism, self.like, self.tree)
+            check_new(model, self.organism, self.like)
         self._base = model
 
     @cached_property
@@ -63,9 +63,8 @@ class IntronPredictor(Predictor):
         if self.like is None:
             return self._base
         if self.genome is None:
-            return with_relatives(self._base, self.organism, self.like, self.tree)
-        arguments = self._base, self.organism, self.genome, self.like, self.tree
-        model = add_unlabelled(*arguments).paired()
+            return with_relatives(self._base, self.organism, self.like)
+        model = add_unlabelled(self._base, self.organism, self.genome, self.like).paired()
         log_warnings(self.organism, model.training["unlabelled"][self.organism])
         return model
 

@@ -146,9 +146,7 @@ def _describe(
     settings: Settings,
     choices: Any,
 ) -> dict[str, Any]:
-    """Return what defines the problem, as JSON values; the tolerance and the limit may change."""
-    options = settings.to_dict()
-    del options["tol"], options["max_epochs"]
+    """Return what defines the problem, as JSON values."""
     kernels = task_kernel if isinstance(task_kernel, (list, tuple)) else [task_kernel]
     kernel = [[*k.names, *k.labels] if isinstance(k, TaskKernel) else str(k) for k in kernels]
     matrices = [k.matrices for k in kernels if isinstance(k, TaskKernel)]
@@ -159,7 +157,7 @@ def _describe(
         "features": features.to_dict(windows.length),
         "task kernel": [_digest(json.dumps(kernel).encode(), *matrices)],
         "selection": None if choices is None else _digest(json.dumps(choices).encode()),
-        **options,
+        **settings.to_dict(),
     }
     described: dict[str, Any] = json.loads(json.dumps(problem))
     return described

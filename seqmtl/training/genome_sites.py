@@ -44,14 +44,12 @@ def read_genome_sites(
     genomes: Named,
     sites: Named,
     *,
-    split: str | None,
-    decoys: float,
-    seed: int,
+    split: str,
     require_labels: bool,
 ) -> Windows:
     """Read windows around sites of genomes, with the site at the position of the model.
 
-    If labels are required, decoys are drawn for organisms of which no decoys are given.
+    If labels are required, ten decoys per site are drawn for organisms of which none are given.
 
     Parameters
     ----------
@@ -60,12 +58,8 @@ def read_genome_sites(
     genomes, sites : tuple of (str, str)
         Organisms, and the FASTA files of their genomes and the files of their sites, see
         :func:`seqmtl.io.read_sites`. Windows over the ends of contigs are padded with N.
-    split : str or None
-        Split to read of files that have several; None for all sites.
-    decoys : float
-        Decoys to draw per site of an organism that has none.
-    seed : int
-        Seed of the decoys.
+    split : str
+        Split to read of files that have several.
     require_labels : bool
         Whether sites must have labels.
 
@@ -86,10 +80,10 @@ def read_genome_sites(
         windows = read_sites(
             path, genome, window=wide, organism=organism, require_labels=require_labels
         )
-        if windows.splits is not None and split is not None:
+        if windows.splits is not None:
             windows = windows.select_split(split)
         if require_labels and (windows.labels > 0).all():
-            windows = add_decoys(windows, genome, ratio=decoys, seed=seed)
+            windows = add_decoys(windows, genome)
         n_sites, n_decoys = ((windows.labels == label).sum() for label in (1, -1))
         logger.info(
             "%s: %d sites, %d decoys on %d contigs", organism, n_sites, n_decoys, len(genome.names)

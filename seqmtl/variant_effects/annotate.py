@@ -20,7 +20,7 @@ from seqmtl.variant_effects.annotated_exons import ExonScorer
 from seqmtl.variant_effects.effect_text import ExonText, vcf_header
 from seqmtl.variant_effects.effects import AlleleScorer
 
-_COUNTS = ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported", "n_in_exons")
+_COUNTS = ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_in_exons")
 
 
 @dataclass
@@ -35,8 +35,6 @@ class AnnotationSummary:
         Records without an allele: ALT is ``.``, ``<NON_REF>`` or ``<*>``.
     n_alleles, n_scored : int
         Alleles, and those that were scored.
-    n_reported : int
-        Alleles whose gain or loss reaches the threshold, or all if there is none.
     n_in_exons : int
         Alleles that reach annotated exons.
     not_scored : dict of str to int
@@ -53,7 +51,6 @@ class AnnotationSummary:
     n_without_alleles: int = 0
     n_alleles: int = 0
     n_scored: int = 0
-    n_reported: int = 0
     n_in_exons: int = 0
     not_scored: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
@@ -79,10 +76,8 @@ class Annotator:
         Reference genome.
     chrom_map : mapping of str to str, optional
         Map from contig names in the VCF file to those in the genome, if they differ.
-    threshold : float, optional
-        Smallest gain or loss to report. Default: all.
     exons : ExonScorer, optional
-        Scores the ends of annotated exons, which are reported for all alleles. Default: none.
+        Scores the ends of annotated exons. Default: none.
 
     Attributes
     ----------
@@ -98,14 +93,12 @@ class Annotator:
         genome: Genome,
         *,
         chrom_map: Mapping[str, str] | None = None,
-        threshold: float | None = None,
         exons: ExonScorer | None = None,
     ) -> None:
         self.scorer = scorer
         self.exons = exons
         self.genome = genome
         self.chrom_map = {} if chrom_map is None else chrom_map
-        self.threshold = threshold
         self.texts = self.texts_of_table = scorer.texts()
         if exons is not None:
             self.texts_of_table = [ExonText(scorer.organism, exons.exons)]
@@ -126,7 +119,6 @@ class Annotator:
         effects_of_texts: list[Any] = [
             of_signal.lists() for of_signal in self.scorer.by_signal(self.genome, alleles)
         ]
-        signals = range(len(effects_of_texts))
         if self.exons is not None:
             of_exons = self.exons.score(alleles)
             effects_of_texts.append(of_exons.by_allele(alleles.starts.size))
@@ -142,16 +134,12 @@ class Annotator:
                 continue
             i = summary.n_scored
             summary.n_scored += 1
-            largest = max(max(effects_of_texts[k].changes[i]) for k in signals)
-            is_reported = self.threshold is None or largest >= self.threshold
-            summary.n_reported += is_reported
             if self.exons is not None:
                 summary.n_in_exons += len(effects_of_texts[-1][i].exons) > 0
             for k, (text, effects) in enumerate(zip(self.texts, effects_of_texts, strict=True)):
-                if is_reported or k not in signals:
-                    entries[record][k].append(text.entry(alt, effects, i, position))
-                    if table is not None and text in self.texts_of_table:
-                        rows.append(text.line(row, alt, effects, i, position))
+                entries[record][k].append(text.entry(alt, effects, i, position))
+                if table is not None and text in self.texts_of_table:
+                    rows.append(text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch) - len({record for record, *_ in alts})
         lines = []
         for row, of_signals, why in zip(batch, entries, reasons, strict=True):
@@ -191,7 +179,7 @@ def annotate_vcf(
     annotator : Annotator
         Annotator to apply.
     table : path-like or binary stream, optional
-        Also write the reported alleles as a tab-separated table with a header; positions 1-based.
+        Also write the alleles as a tab-separated table with a header; positions 1-based.
     command : str
         Command line to record in the header.
 

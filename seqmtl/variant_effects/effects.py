@@ -169,8 +169,6 @@ class AlleleScorer(ABC):
     shortest_contig : int
         Bases of the shortest contig in which sites are scored with their partners; 0 if they have
         none.
-    max_change : float
-        Largest change there can be.
 
     Raises
     ------
@@ -182,7 +180,6 @@ class AlleleScorer(ABC):
     sees_introns = False
     n_records = 2048
     shortest_contig = 0
-    max_change = 1.0
 
     def __init__(
         self,

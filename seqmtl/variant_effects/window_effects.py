@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -44,7 +43,6 @@ class WindowEffectScorer(AlleleScorer):
 
     kinds = ("score",)
     n_records = 1024
-    max_change = math.inf
 
     def __init__(self, model: MultiTaskModel, organism: str) -> None:
         model.weights([organism])  # an error if there are none

@@ -238,7 +238,7 @@ def files(tmp_path_factory):
 def test_command_writes_probabilities_of_the_curve(files, seqmtl):
     out, plot = files / "c", files / "reliability.png"
     command = f"calibrate {files}/m {files}/windows.tsv -o {out} --plot {plot} -q"
-    shown = seqmtl(f"{command} --method isotonic --prevalence 0.01 --json -")
+    shown = seqmtl(f"{command} --prevalence 0.01 --json -")
     found = json.loads(shown.out)
     assert found["tasks"]["a"]["prevalence"] == pytest.approx(0.01)
     assert plot.stat().st_size > 10_000
@@ -257,9 +257,10 @@ def test_command_writes_probabilities_of_the_curve(files, seqmtl):
 def test_it_says_at_which_shares_they_hold_and_that_training_windows_are_no_held_out_ones(
     files, seqmtl
 ):
-    command = f"calibrate {files}/m {files}/windows.tsv -o {files}/d"
-    assert "--prevalence" in seqmtl(command).err
-    shown = seqmtl(f"{command} --split train --prevalence 0.1").err
+    table, options = files / "windows.tsv", f"-o {files}/d"
+    assert "--prevalence" in seqmtl(f"calibrate {files}/m {table} {options}").err
+    seqmtl(f"train {table} --features wd:3 --split valid -q -o {files}/valid")
+    shown = seqmtl(f"calibrate {files}/valid {table} {options} --prevalence 0.1").err
     assert "probabilities are misleading" in shown
 
 

@@ -56,15 +56,12 @@ def found(tmp_path):
 
 
 def test_the_model_is_that_of_the_function(adapt, found, folder, tmp_path, seqmtl):
-    adapt(f"--tree {folder}/tree.nwk --json {tmp_path}/summary.json")
+    adapt(f"--tree {folder}/tree.nwk")
     old, new = MultiTaskModel.load(folder / "old.seqmtl"), found()
     expected = adaptation.adapt(old, "man", windows_of("man", 60, 5), tree=TREE)
     test = windows_of("man", 50, 3)
     np.testing.assert_array_equal(new.decision_function(test), expected.decision_function(test))
     assert new.training["tasks"]["man"]["n"] == 60  # not the fly's
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["organism"] == "man"
-    assert summary["relatives"] == new.training["adapted"]["man"]["relatives"]
     shown = seqmtl(f"info {tmp_path}/new.seqmtl").out
     assert "man: placed by man in the tree tree.nwk, a path of 2 from ape, the nearest" in shown
     assert "weights of the relatives 0." in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -40,8 +41,9 @@ def data(tmp_path_factory):
 def folder(model, data, tmp_path_factory):
     out = tmp_path_factory.mktemp("explained")
     (out / "notes.txt").write_text("mine")
-    options = "--max-order 3 --top 7 --n-windows 4 -q"
-    assert main(["explain", str(model), str(data), "-o", str(out), *options.split()]) == 0
+    options = "--max-order 3 --n-windows 4 -q"
+    with mock.patch("seqmtl.explanation.folder.TOP", 7):
+        assert main(["explain", str(model), str(data), "-o", str(out), *options.split()]) == 0
     return out
 
 
@@ -71,7 +73,7 @@ def test_the_folder_holds_what_the_summary_lists(folder):
     for stem in ("worm_one", "fly"):  # the data has no yeast
         expected |= {f"contributions_{stem}.png", f"contributions_{stem}.svg"}
     assert set(summary["files"]) == expected
-    assert summary["settings"] == {"max_order": 3, "top": 7, "n_windows": 4}
+    assert summary["settings"] == {"max_order": 3, "n_windows": 4}
 
 
 def test_tables_say_what_the_library_computes(folder, model):
@@ -126,7 +128,7 @@ def test_all_views_are_in_all_files(tmp_path, data, explain):
     features = JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)])
     make_model(features, 30, tasks=TASKS[:2], offset=14).save(tmp_path / "model.seqmtl")
     out = tmp_path / "out"
-    options = ["--top", 64, "--max-order", 3, "--organism", "worm one"]
+    options = ["--max-order", 3, "--organism", "worm one"]
     explain(tmp_path / "model.seqmtl", data, "-o", out, *options)
     names = {path.name for path in out.iterdir()}
     assert {"logo_worm_one.png", "poim_worm_one.tsv", "contributions_worm_one.svg"} <= names

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from seqmtl import KmerCounts, MultiTaskModel, Windows, train
 from seqmtl.commands._kinds import data_file, name_and_path
 from tests.oracles.annotation import reverse_complement
 
+command = import_module("seqmtl.commands.train")
 MOTIFS = {"ant": "TGACTCA", "bee": "CACGTGA"}
 FREE = "--features gapped:6/4 --selection none"
 
@@ -52,7 +55,9 @@ def here(folder, monkeypatch):
     return folder
 
 
-def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqmtl):
+def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqmtl, monkeypatch):
+    usual = command._settings
+    monkeypatch.setattr(command, "_settings", lambda request: replace(usual(request), tol=1e-6))
     ways = {
         "fasta": "ant=ant.fa bee=bee.fa --negatives ant=ant_bg.fa bee=bee_bg.fa",
         "csv": "ant=ant.csv bee=bee.csv",
@@ -61,7 +66,7 @@ def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqm
     }
     models = {}
     for way, data in ways.items():
-        seqmtl(f"train {data} {FREE} --tol 1e-6 -o {tmp_path}/{way} -q")
+        seqmtl(f"train {data} {FREE} -o {tmp_path}/{way} -q")
         models[way] = MultiTaskModel.load(tmp_path / way)
         assert models[way].tasks == ("ant", "bee")
         assert models[way].length == 40
@@ -81,7 +86,6 @@ def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqm
         output=tmp_path / "python",
         features="gapped:6/4",
         selection="none",
-        tol=1e-6,
     )
     np.testing.assert_allclose(python.W, models["csv"].W, atol=2e-3)
 

@@ -134,13 +134,11 @@ def test_a_new_organism_is_placed_by_its_name_in_the_tree(tmp_path, seqmtl):
     ("options", "message"),
     [
         ("--like 'Apis melifera'", "did you mean 'Apis_mellifera'"),
-        ("--organism fly --tree metazoa", "--tree needs --like"),
-        ("--like Nasonia --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),
     ],
 )
 def test_bad_input(scan, options, message):
-    assert message in scan(options, code=1 if "nowhere" in options else 2)[1]
+    assert message in scan(options, code=2)[1]
 
 
 def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
@@ -242,10 +240,19 @@ def vcf(genome, write):
     return write(f"{header}c\t{at}\t.\tG\tA\t.\t.\t.\n", "in.vcf"), at
 
 
-def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, write, seqmtl):
-    place, out = f"--like 'Cupressus sempervirens' --tree {dump}", genome.parent / "out"
-    new = genome.parent / "cypress.seqmtl"
-    seqmtl(f"adapt starter:donor --organism cypress {place} -o {new}")
+def test_a_taxonomy_dump_places_an_organism(dump, tmp_path, seqmtl):
+    command = f"adapt starter:donor --organism cypress -o {tmp_path}/cypress"
+    shown = seqmtl(f"{command} --like 'Cupressus sempervirens' --tree {dump}").err
+    assert "cypress (Cupressus sempervirens): nearest trained relative" in shown
+    assert "nearest trained relative a_thaliana (a path of 2 in the tree " in shown
+    assert "AUPRC" not in shown  # figures are for distances of the shipped tree
+    assert "nowhere.nwk" in seqmtl(f"{command} --like Nasonia --tree nowhere.nwk", 1).err
+
+
+def test_every_command_places_an_organism_as_adapt_does(genome, vcf, write, seqmtl):
+    place, out = "--like 'Nasonia vitripennis'", genome.parent / "out"
+    new = genome.parent / "wasp.seqmtl"
+    seqmtl(f"adapt starter:donor --organism wasp {place} -o {new}")
     rng = np.random.default_rng(3)
     rows = ["".join(rng.choice(list("ACGT"), 401)) for _ in range(30)]
     table = "sequence\tlabel\n" + "".join(f"{row}\t{i % 2}\n" for i, row in enumerate(rows))
@@ -258,15 +265,13 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
     ):
         found = []
         for model, options in (("starter:donor", place), (new, "")):
-            shown = seqmtl(f"{command.format(model)} --organism cypress {options}")
+            shown = seqmtl(f"{command.format(model)} --organism wasp {options}")
             text = out.with_suffix(suffix).read_text() if suffix else shown.out
             found.append([line for line in text.splitlines() if not line.startswith("##")])
-            line = "cypress: no training data, scored from its relatives, of which "
+            line = "wasp: no training data, scored from its relatives, of which "
             assert shown.err.count(line) == (model is new)
-            if options is place:
-                assert "cypress (Cupressus sempervirens): nearest trained relative" in shown.err
-                assert "nearest trained relative a_thaliana (a path of 2 in the tree " in shown.err
-                assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
+            line = "wasp (Nasonia_vitripennis): nearest trained relative a_mellifera"
+            assert (line in shown.err) == (options is place)
         assert found[0] == found[1] != [], command
         shown = seqmtl(f"{command.format(new)} --organism yeti", 2).err
         assert "task 'yeti' is not in the model's task kernel; it has" in shown

@@ -69,13 +69,11 @@ def files(world, tmp_path_factory):
     package.train(
         f"{folder}/w.tsv", output=f"{folder}/kmers", selection="none", features="spectrum:1-2"
     )
-    (folder / "s.bed").write_text("chr1\t100\t141\tx\t1\t+\n")
     return {
         "single": world.trained("donor"),
         "pair": world.paired,
         "kmers": folder / "kmers",
         "table": folder / "w.tsv",
-        "bed": folder / "s.bed",
         "fasta": world.simulation / "genomes/a.fa",
         "donors": world.dataset("donor"),
         "acceptors": world.dataset("acceptor"),
@@ -84,7 +82,6 @@ def files(world, tmp_path_factory):
 
 
 _ADAPT_PAIR = "adapt {pair} --genome c={fasta} --organism c -o {out}"
-_SITES = "--genome a={fasta} --sites a={bed}"
 
 
 @pytest.mark.parametrize(
@@ -97,16 +94,10 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("evaluate {pair} {donors} {acceptors} --like a", "--like a needs the organism of"),
         ("evaluate {pair} {donors} {acceptors} --organism z", "'z' is not in this model"),
         ("evaluate {single} {donors} --like a", "--like a needs the organism of"),
-        ("explain {single} --split train -o {out}", "--split is for windows; give DATA"),
         ("explain {single} --n-windows 3 -o {out}", "--n-windows is for windows; give DATA"),
         ("explain {kmers} --n-windows 3 -o {out}", "--n-windows is for windows; give DATA"),
         ("explain {single} --contig-ends drop -o {out}", "no option --contig-ends; windows are"),
-        (f"explain {{kmers}} {_SITES} --split train -o {{out}}", "--split is for models of sites"),
-        ("adapt {single} --organism c --split test -o {out}", "--split is for windows; give DATA"),
-        ("adapt {single} --organism c --seed 3 -o {out}", "--seed is for windows; give DATA"),
-        ("adapt {single} --organism c --decoys 3 -o {out}", "--decoys is for windows; give DATA"),
         ("adapt {single} --organism c --prevalence 0.1 -o {out}", "--prevalence is for windows"),
-        ("adapt {single} {table} --organism c --seed 3 -o {out}", "--seed is for --genome and"),
         ("adapt {single} --organism c --introns x -o {out}", "--introns is for a model of"),
         (
             "adapt {single} --organism c --plot x.svg -o {out}",
@@ -118,9 +109,6 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("adapt {pair} {donors} --organism c -o {out}", "DATA is for models of seqmtl train"),
         (f"{_ADAPT_PAIR} --sites c={{fasta}}", "--sites is for models of seqmtl train"),
         (f"{_ADAPT_PAIR} --prevalence .1", "--prevalence is for models of seqmtl train"),
-        (f"{_ADAPT_PAIR} --split all", "--split is for models of seqmtl train"),
-        (f"{_ADAPT_PAIR} --decoys 3", "--decoys is for models of seqmtl train"),
-        (f"{_ADAPT_PAIR} --seed 3", "--seed is for models of seqmtl train"),
         ("scan {pair} {fasta} --organism a --top 5 -o {out}", "--top takes the best introns of"),
         ("scan {pair} {fasta} --organism a -o -", "has a file for each of 2 signals"),
         ("scan {single} {fasta} --organism a --format introns -o {out}", "introns need a model of"),
@@ -128,12 +116,7 @@ _SITES = "--genome a={fasta} --sites a={bed}"
         ("scan {kmers} {fasta} --strand + -o {out}", "no option --strand; both strands are"),
         ("scan {single} {fasta} --softmask=skip -o x", "no option --softmask; case is ignored"),
         ("variants {kmers} --vcf x --fasta {fasta} --distance 3 -o x.vcf", "--distance is for"),
-        (
-            "variants {single} --vcf x --fasta x --tree metazoa -o x.vcf",
-            "--tree needs --like",
-        ),
         ("scan {single} {fasta} --organism all --like a -o {out}", "--like places one organism"),
-        ("calibrate {kmers} {table} --split all --folds 2 -o {out}", "--folds is for the split"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -74,10 +74,11 @@ def test_help_is_a_command_too(seqmtl):
         ("--versoin", "seqmtl: error: there is no option --versoin; did you mean '--version'?\n"),
         # no abbreviation, and told even if something else is missing, too
         (
-            "scan m g --tre x -o y",
-            "scan: error: there is no option --tre; did you mean '--tree'? (",
+            "scan m g --region x -o y",
+            "scan: error: there is no option --region; did you mean '--regions'? (",
         ),
         ("scan m g --outptu=x", "there is no option --outptu; did you mean '--output'? ("),
+        ("scan m g -o x --tree t", "no option --tree; seqmtl adapt --tree makes a model that has"),
         ("scan m g -o x --zzzz", "there is no option --zzzz (seqmtl help scan)\n"),
         ("scan m g -o x --format bde", "--format must be one of bigwig, bedgraph, bed, gff3, "),
         ("scan m g -o x --format bde", "got 'bde'; did you mean 'bed'? (seqmtl help scan)\n"),
@@ -92,7 +93,7 @@ def test_help_is_a_command_too(seqmtl):
             "variants m --vcf v --fasta f -o x.vcf --distance -1",
             "--distance must be an integer of at least 0, got -1",
         ),
-        ("variants m --vcf v --fasta f -o x.vcf --threshold 0", "a finite number above 0, got 0"),
+        ("train w.tsv -o m -C 0", "a finite number above 0, got 0"),
         ("explain m -o x --max-order 11", "--max-order must be an integer from 1 to 10, got 11"),
         ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
     ],

@@ -19,7 +19,7 @@ from seqmtl.exceptions import UsageError
 class Bases(Request):
     """Shared options."""
 
-    norm: float = option(kind=_kinds.norm, default=2.0, help="p of the norm")
+    share: float = option(kind=_kinds.share, default=0.5, help="share of the bases")
     threads: int = option(kind=_kinds.positive_int, default=1, affects_output=False, help="threads")
 
 
@@ -58,9 +58,9 @@ def parsed(*words: str) -> CountBases:
 
 def test_a_request_from_the_command_line_from_python_and_pickled_is_the_same():
     request = CountBases(
-        data=Path("x.fa"), C="3", genome={"fly": "f.fa", "bee": "b.fa"}, is_fast=True, norm="inf"
+        data=Path("x.fa"), C="3", genome={"fly": "f.fa", "bee": "b.fa"}, is_fast=True, share="0.1"
     )
-    words = "x.fa -C 3 -g fly=f.fa --genome bee=b.fa --is-fast --norm inf"
+    words = "x.fa -C 3 -g fly=f.fa --genome bee=b.fa --is-fast --share 0.1"
     assert parsed(*words.split()) == request == pickle.loads(pickle.dumps(request))
     assert parsed("x.fa") == CountBases(data="x.fa")
     assert request.C == 3.0
@@ -82,14 +82,14 @@ def test_standard_output_has_one_name_but_not_as_a_folder():
 
 
 def test_a_fingerprint_has_json_values_of_the_options_that_change_the_result():
-    request = CountBases(data="x", genome=[("fly", "f.fa")], norm=float("inf"), threads=5)
+    request = CountBases(data="x", genome=[("fly", "f.fa")], share=0.25, threads=5)
     assert request.fingerprint("limit") == {
         "data": "x",
         "C": 1.0,
         "genome": [["fly", "f.fa"]],
         "sort": "up",
         "is_fast": False,
-        "norm": "inf",
+        "share": 0.25,
     }
 
 
@@ -148,7 +148,6 @@ def test_a_verb_has_the_signature_and_the_documentation_of_its_options():
         (_kinds.names_list, "a, b", ("a", "b")),
         (_kinds.count, "0", 0),
         (_kinds.share, "0.5", 0.5),
-        (_kinds.norm, "inf", float("inf")),
         (_kinds.dask_address, "local:2", "local:2"),
         (_kinds.figure, Path("x.PNG"), "x.PNG"),
     ],
@@ -167,7 +166,6 @@ def test_kinds_read_texts_and_take_values(kind, value, found):
         (_kinds.share, 1, "must be between 0 and 1, got 1"),
         (_kinds.memory, "0", "must be a size such as 500M or 4G, got '0'"),
         (_kinds.finite_float, "nan", "must be a finite number"),
-        (_kinds.norm, 0.5, "must be a number from 1 to infinity, got 0.5"),
         (_kinds.names_list, "a,,b", "must be comma-separated names"),
         (_kinds.dask_address, "here", "must be the address of a scheduler"),
         (_kinds.figure, "x.gif", "must end in .png, .svg or .pdf, got 'x.gif'"),

@@ -15,12 +15,12 @@ from seqmtl.io import read_windows
 from seqmtl.training.checkpoint import Checkpoint
 from tests.linear_model.cases import assert_same_optimum, motif_windows
 
-TOL = 1e-5
+TOL = 1e-3
 TREE = "((ape:0.2,man:0.2)primates:0.8,fly:1.0)animals;"
 OPTIONS = {
-    "selection": "--tol 1e-5 -C 1 --seed 2",
-    "mkl": f"--tol 1e-5 --mkl hierarchical --tree '{TREE}'",
-    "disk": "--tol 1e-5 -C 1 --selection none --memory 2G",
+    "selection": "-C 30 --seed 2",
+    "mkl": f"--mkl hierarchical --tree '{TREE}'",
+    "disk": "-C 3000 --selection none --memory 2G",
 }
 #: Runs a command in a process that is killed when it saves for the nth time, or while it does.
 KILLED = """

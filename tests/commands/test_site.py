@@ -248,10 +248,10 @@ def test_other_windows_are_placed_at_the_site(signal, offset, length, case, tmp_
         data = f"m.seqmtl {name}.tsv --split all"
         seqmtl(f"predict {data} -o p.tsv")
         seqmtl(f"evaluate {data} --bootstrap 0 --json e.json")
-        seqmtl(f"calibrate {data} -o c.seqmtl")
+        seqmtl(f"calibrate m.seqmtl {name}.tsv -o c.seqmtl")
         text = (tmp_path / f"{name}.tsv").read_text().replace("x\t", "z\t")
         (tmp_path / "new.tsv").write_text(text)
-        seqmtl("adapt m.seqmtl new.tsv --split all --organism z --like x -o a.seqmtl")
+        seqmtl("adapt m.seqmtl new.tsv --organism z --like x -o a.seqmtl")
         metrics = json.loads((tmp_path / "e.json").read_text())["tasks"]
         found = [scores_of(tmp_path / "p.tsv"), metrics, arrays_of("c.seqmtl")]
         results.append([*found, arrays_of("a.seqmtl")])

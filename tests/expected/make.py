@@ -33,9 +33,11 @@ from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.kinds import KINDS, PLAIN
 from seqmtl.scanning.writers.formats import SUFFIXES
+from seqmtl.simulation import simulate, write_simulation
 from seqmtl.training.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent
+SMALL = {"n_chromosomes": 2, "chromosome_length": 30_000}
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
@@ -89,10 +91,10 @@ def train_in_double_precision(command: str) -> None:
     usual = module._settings
 
     def settings(request: Any) -> Any:
-        return replace(usual(request), dtype="float64")
+        return replace(usual(request), dtype="float64", tol=1e-8)
 
     with mock.patch.object(module, "_settings", settings):
-        run(f"train {command} --tol 1e-8")
+        run(f"train {command}")
 
 
 def read(path: str | Path) -> str:
@@ -166,10 +168,8 @@ def simulate_signals() -> Outputs:
     """Simulate a little of every signal."""
     outputs = {}
     for signal in ("acceptor", "donor"):
-        run(
-            f"simulate -q -o {signal} --seed 3 --signal {signal} --windows 40 --window 60 "
-            "--chromosomes 2 --chromosome-length 30000"
-        )
+        simulated = simulate(seed=3, signal=signal, n_windows=40, window=60, **SMALL)
+        write_simulation(simulated, signal)
         paths = [path for path in Path(signal).rglob("*") if path.is_file()]
         outputs[f"simulate/{signal}.json"] = digests(*paths)
     return outputs
@@ -178,10 +178,8 @@ def simulate_signals() -> Outputs:
 def prepare() -> None:
     """Write the case that the other steps work on: sim/, and the model m.seqmtl."""
     Path("tree.nwk").write_text(TREE + "\n")
-    run(
-        "simulate -q -o sim --seed 7 --tree tree.nwk --signal donor --windows 300 --window 60 "
-        "--chromosomes 2 --chromosome-length 30000"
-    )
+    simulated = simulate("tree.nwk", seed=7, signal="donor", n_windows=300, window=60, **SMALL)
+    write_simulation(simulated, "sim")
     train_in_double_precision(
         "sim/windows.tsv.gz -q --tree sim/tree.nwk --window 41 --features wd:3 --selection none "
         "-o m.seqmtl --json train.json"
@@ -210,7 +208,7 @@ def dataset() -> Outputs:
     config = Path("sim/dataset.toml").read_text()
     extra = "window = 41\n[decoys]\nclearance = 41\n[split]\nblock = 3000\n"
     Path("sim/small.toml").write_text(config.replace("\n\n", f"\n{extra}\n", 1))
-    run("dataset sim/small.toml -q -o ds --json ds.json")
+    run("dataset sim/small.toml -q -o ds")
     train_in_double_precision(
         "ds -q --tree tree.nwk --features wd:2 --selection none -o raw.seqmtl"
     )
@@ -222,7 +220,6 @@ def dataset() -> Outputs:
         "dataset/excluded.tsv": read("ds/excluded.tsv"),
         "dataset/files.json": as_json(sorted(path.name for path in Path("ds").iterdir())),
         "dataset/summary.json": read_json("ds/summary.json"),
-        "dataset/printed.json": read_json("ds.json"),
         "dataset/calibrated.json": read_json("calibrated.json"),
         "dataset/evaluated.json": read_json("regions.json"),
         "dataset/model.json": describe_model("calibrated.seqmtl"),
@@ -329,23 +326,20 @@ def variants() -> Outputs:
         position += 300
     lines.append(f"chr1\t{position}\tv\t{genome[position - 1]}\t<DEL>\t.\tPASS\t.")
     Path("in.vcf").write_text("\n".join(lines) + "\n")
-    run(
-        "variants m.seqmtl -q --vcf in.vcf --fasta sim/genomes/ape.fa --organism ape -o out.vcf "
-        "--tsv effects.tsv --json counts.json"
-    )
+    files = {"vcf": "in.vcf", "fasta": "sim/genomes/ape.fa", "tsv": "effects.tsv"}
+    counts = seqmtl.variants("m.seqmtl", organism="ape", output="out.vcf", **files)
     return {
         "variants/out.vcf": read("out.vcf"),
         "variants/effects.tsv": read("effects.tsv"),
-        "variants/counts.json": read_json("counts.json"),
+        "variants/counts.json": as_json(counts),
     }
 
 
 def explain() -> Outputs:
     """Explain one organism, in tables."""
-    run(
-        "explain m.seqmtl sim/windows.tsv.gz -q --organism fly --max-order 3 --top 5 --n-windows 1 "
-        "-o explained"
-    )
+    options = "--organism fly --max-order 3 --n-windows 1"
+    with mock.patch("seqmtl.explanation.folder.TOP", 5):
+        run(f"explain m.seqmtl sim/windows.tsv.gz -q {options} -o explained")
     outputs = {
         f"explain/{path.name}": read(path) for path in sorted(Path("explained").glob("*.tsv"))
     }

@@ -326,7 +326,7 @@ def test_a_model_of_intervals_is_that_of_their_letters(write, tmp_path, seqmtl):
         texts[kind] = [contigs[c][begin:end] for c, begin, end in rows]
         records = (f">{i}\n{letters}\n" for i, letters in enumerate(texts[kind]))
         write("".join(records), f"{kind}.fa")
-    options = "--features spectrum:2 --selection none --tol 1e-6 -q"
+    options = "--features spectrum:2 --selection none -q"
     seqmtl(f"train {tmp_path}/p.fa --negatives {tmp_path}/n.fa {options} -o {tmp_path}/fa")
     bed = f"{tmp_path}/p.bed --negatives {tmp_path}/n.bed --reference {tmp_path}/g.fa"
     seqmtl(f"train {bed} {options} -o {tmp_path}/bed")

@@ -94,8 +94,8 @@ def evaluated(results):
 
 @pytest.fixture(scope="module")
 def page(results):
-    path = results.parent / "report.html"
-    run(f"report {results} -o {path} --title 'Genes & more'")
+    path = results.parent / "genes & more.html"
+    run(f"report {results} -o '{path}'")
     return path
 
 
@@ -144,7 +144,8 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
         "Comparison of methods",
         "About this page",
     ]
-    assert "Genes &amp; more" in text
+    assert "genes &amp; more.html" in text
+    assert "genes & more" not in text
     assert "notes.json" in text
     assert not {"script", "link"} & set(parsed.tags)
     addresses = [value for key, value in parsed.attributes if key == "href"]
@@ -268,11 +269,9 @@ def test_bad_folders(tmp_path, results, write, seqmtl):
     with pytest.raises(SeqmtlError, match="no such folder"):
         read_folder(tmp_path / "absent")
     out = tmp_path / "r.html"
-    tree = write("(bee:1,cat:1);", "t.nwk")
     empty = write("", "empty.gff3")
     for arguments, message in (
         (tmp_path, "contains neither a dataset nor a model"),
-        (f"{results} --tree {tree}", "tree"),
         (f"{results} --annotation bee={empty}", f"{empty}: an annotation must have"),
     ):
         assert message in seqmtl(f"report {arguments} -o {out}", 1).err

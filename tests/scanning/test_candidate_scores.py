@@ -234,17 +234,19 @@ def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, seqmtl):
         (copy / "out", "train", unsure),
         (copy / "out", "test", None),
     ):
-        given = f"{folder}/m {data} --split {split}"
-        for command, what in (
-            (f"evaluate {given} --bootstrap 0", "this accuracy is misleading"),
-            (f"calibrate {given} -o {tmp_path}/c --organism x", "probabilities are misleading"),
-        ):
-            warnings = [line for line in seqmtl(command).err.splitlines() if "misleading" in line]
-            assert len(warnings) == (told is not None), (data, split)
-            assert all(f"{told} " in line and what in line for line in warnings)
-    _train(folder / "out", tmp_path / "other", "--split test")
-    told = seqmtl(f"evaluate {tmp_path}/other {folder}/out").err
-    assert "split test, so this accuracy is misleading" in told
+        shown = seqmtl(f"evaluate {folder}/m {data} --split {split} --bootstrap 0").err
+        warnings = [line for line in shown.splitlines() if "misleading" in line]
+        assert len(warnings) == (told is not None), (data, split)
+        assert all(f"{told} " in line and "this accuracy is" in line for line in warnings)
+    for split, command, what in (
+        ("test", "evaluate {} {}", "split test, so this accuracy is misleading"),
+        ("valid", "calibrate {} {} -o {}", "split valid, so probabilities are misleading"),
+    ):
+        _train(folder / "out", tmp_path / split, f"--split {split}")
+        given = tmp_path / split, folder / "out", tmp_path / "c"
+        assert what in seqmtl(command.format(*given)).err
+    calibrated = f"calibrate {folder}/m {folder}/out -o {tmp_path}/c"
+    assert "misleading" not in seqmtl(calibrated).err
 
 
 @pytest.mark.parametrize("split", ["test", "all"])
@@ -281,8 +283,9 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, seqmtl):
 def test_calibrate_is_on_all_candidates_at_the_share_of_the_genome(case, tmp_path):
     folder, inputs = case
     out, summary = tmp_path / "c", tmp_path / "c.json"
-    command = f"calibrate {folder}/m {folder}/out -o {out} --json {summary}"
-    run(f"{command} --folds 1")
+    _train(folder / "out", tmp_path / "m", "--split test")  # so that no training region counts
+    command = f"calibrate {tmp_path}/m {folder}/out -o {out} --json {summary}"
+    run(command)
     found, _ = _brute_force(folder, inputs, ("valid",))
     facts = json.loads((folder / "out" / "summary.json").read_text())["organisms"]
     tasks = json.loads(summary.read_text())["tasks"]
@@ -295,7 +298,7 @@ def test_calibrate_is_on_all_candidates_at_the_share_of_the_genome(case, tmp_pat
         share = n_sites / (n_sites + facts[organism]["candidates"])
         assert told["prevalence"] == pytest.approx(share)
         assert model.prevalence(organism) == pytest.approx(share)
-    run(f"{command} --prevalence 0.5 --organism x --split test")
+    run(f"{command} --prevalence 0.5 --organism x")
     assert json.loads(summary.read_text())["tasks"]["x"]["prevalence"] == 0.5
     assert list(MultiTaskModel.load(out).curves) == ["x"]
 
@@ -365,7 +368,7 @@ def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):
     folder, _ = case
     model = MultiTaskModel.load(folder / "m")
     seen = score_candidates(model, folder / "out", split="train")
-    unseen = score_cross_fitted(model, folder / "out", folds=3)
+    unseen = score_cross_fitted(model, folder / "out")
     for name in ("x", "y"):
         mine, own = seen.tasks == name, unseen.tasks == name
         for label in (1, -1):  # a few windows go over the cuts
@@ -376,8 +379,8 @@ def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):
             rows = (held.tasks == name) & (held.labels > 0)
             means.append(np.average(held.scores[rows], weights=held.counts[rows]))
         assert means[1] < means[0] - 0.1  # what a model knows, it scores too high
-    assert np.unique(unseen.blocks // 1000).tolist() == [0, 1, 2]
-    only = score_cross_fitted(model, folder / "out", folds=3, organism="y")
+    assert np.unique(unseen.blocks // 1000).tolist() == [0, 1, 2, 3]
+    only = score_cross_fitted(model, folder / "out", organism="y")
     assert set(only.tasks) == {"y"}
     assert only.counts.sum() == unseen.counts[unseen.tasks == "y"].sum()
 
@@ -388,12 +391,11 @@ def test_a_model_of_other_windows_is_calibrated_on_validation_regions_only(case,
     model.training["tasks"]["x"]["n"] += 1
     assert score_cross_fitted(model, folder / "out") is None
     model.save(tmp_path / "other")
-    for name, options in {"a": "", "b": "--folds 1"}.items():
-        run(f"calibrate {tmp_path}/other {folder}/out -o {tmp_path}/{name} {options}")
-    a, b = (MultiTaskModel.load(tmp_path / name) for name in "ab")
-    for task in a.tasks:
-        assert_allclose(a.curves[task].log_odds, b.curves[task].log_odds)
-    run(f"calibrate {folder}/m {folder}/out -o {tmp_path}/c")
-    c = MultiTaskModel.load(tmp_path / "c")
-    n_sites = [model.training["calibration"]["x"]["n_positive"] for model in (b, c)]
+    n_sites = []
+    for path in (tmp_path / "other", folder / "m"):
+        run(f"calibrate {path} {folder}/out -o {tmp_path}/c")
+        calibrated = MultiTaskModel.load(tmp_path / "c")
+        n_sites.append(calibrated.training["calibration"]["x"]["n_positive"])
+    rows = [row for row in read_rows(folder) if (row["organism"], row["split"]) == ("x", "valid")]
+    assert n_sites[0] == sum(row["label"] == "1" for row in rows)
     assert n_sites[1] > 1.5 * n_sites[0]

@@ -136,11 +136,5 @@ def test_pair_fits_their_rarity_to_a_dataset_that_has_them(mutated, new, tmp_pat
     ],
 )
 def test_letters_that_do_not_fit_are_refused(new, tmp_path, seqmtl, letters, message):
-    words = f"annotate {new}/sim/genomes/c.fa --like a --model {new}/pair.seqmtl"
+    words = f"adapt {new}/pair.seqmtl --genome c={new}/sim/genomes/c.fa --organism c --like a"
     assert message in seqmtl(f"{words} --consensus {letters} -o {tmp_path}/out", 2).err
-
-
-def test_an_organism_of_the_model_has_its_letters(new, tmp_path, seqmtl):
-    words = f"annotate {new}/sim/genomes/a.fa --like b --model {new}/pair.seqmtl --organism a"
-    shown = seqmtl(f"{words} --consensus GT,GC -o {tmp_path}/out", 2).err
-    assert "the model already has a; leave --consensus out" in shown

@@ -33,7 +33,7 @@ def genes(case, tmp_path_factory):
         config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
         run(f"dataset {config} --signal {signal} -o {data}")
         run(f"train {data} --selection none --features wd:4 -C 10 --window 31 -o {model}")
-        run(f"calibrate {model} {data} -o {model} --folds 2")
+        run(f"calibrate {model} {data} -o {model}")
         options += f" --boundary-model {model}"
     inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
     run(f"pair {inputs} {options} -o {folder}/genes")
@@ -165,7 +165,7 @@ def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, refused):
 
 def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
     genome = case / "sim/genomes/b.fa"
-    own = add_unlabelled(load(genes / "genes"), "c", str(genome), "a", None)
+    own = add_unlabelled(load(genes / "genes"), "c", str(genome), "a")
     own.paired().save(tmp_path / "more")
     model = load(tmp_path / "more")
     assert list(model.edges) == list(EDGES)

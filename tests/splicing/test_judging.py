@@ -177,7 +177,7 @@ def _judge(seqmtl, case, path, options, folder):
 
 def test_genes_get_an_attribute_in_reading_direction(case, tmp_path, seqmtl):
     annotation = case / "sim/annotation/a.gff3"
-    _judge(seqmtl, case, annotation, f"--json {tmp_path}/n.json", tmp_path / "out")
+    _judge(seqmtl, case, annotation, "", tmp_path / "out")
     _, *rows = rows_of(tmp_path / "out/introns.tsv")
     of_intron = {(row[0], row[3], int(row[1]) - 1, int(row[2])): row[8] for row in rows}
     chains = {own.transcript: own for own in read_intron_chains(annotation)[0]}

@@ -287,7 +287,7 @@ def _vcf(contig, variants, folder):
 
 
 def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp_path):
-    options = f"--tsv {tmp_path}/x.tsv --json {tmp_path}/x.json --threads 2"
+    options = f"--tsv {tmp_path}/x.tsv --threads 2"
     _annotate(case, _vcf(contig, variants, tmp_path), options)
     ordered = sorted(variants)
     _, effects = _score(case, contig, ordered)

@@ -120,8 +120,6 @@ def test_only_the_same_problem_is_resumed(windows, written):
     def changed(number, **options):
         return {"settings": replace(PROBLEMS[number]["settings"], **options)}
 
-    assert load(0, **changed(0, tol=1e-9)).alpha.any()
-    assert load(0, **changed(0, max_epochs=5)).alpha.any()
     others = [{"C": 3.0}, {"loss": "logistic"}, {"seed": 4}, {"class_weight": "balanced"}]
     others += [{"dtype": "float32"}, {"fit_intercept": False}]
     cases = [(0, *own, changed(0, **own)) for own in others]

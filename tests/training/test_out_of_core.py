@@ -418,7 +418,7 @@ def test_faults_of_windows_are_those_of_all_parts(tmp_path, write, seqmtl, monke
         "leave them out",
         "windows that occur with both labels: 1 of fly; check the labels",
         "organisms with 100 times as many windows of one class as of the other (true sites to "
-        "decoys): fly (20 to 2980); consider --balanced",
+        "decoys): fly (20 to 2980); consider class_weight='balanced' in Python",
     ]
 
 

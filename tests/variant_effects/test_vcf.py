@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import random
 import re
 
@@ -227,17 +226,6 @@ class TestLines:
     def test_header_only(self, run, write):
         assert records(run(write(HEADER + COLUMNS, "empty.vcf"), output="out.vcf.gz")) == []
 
-    def test_a_threshold_leaves_out_entries_but_no_line(self, run, vcf_path, tmp_path):
-        full = records(run(vcf_path))
-        told = run(vcf_path, "--threshold", 2, code=2)[1]
-        assert "--threshold must be a number above 0 and at most 1, got 2.0" in told
-        some = records(run(vcf_path, "--threshold", 0.2, "--json", tmp_path / "s.json"))
-        assert len(some) == len(full)
-        wanted = [(row[1], e) for row, e in entries_of(full) if max(map(float, e[2:4])) >= 0.2]
-        assert [(row[1], entry) for row, entry in entries_of(some)] == wanted
-        assert 0 < len(wanted) < 8
-        assert json.loads((tmp_path / "s.json").read_text())["n_reported"] == len(wanted)
-
     def test_batches_and_threads_change_nothing(self, run, vcf_path, monkeypatch):
         wanted = records(run(vcf_path))
         monkeypatch.setattr(EffectScorer, "n_records", 2)
@@ -255,14 +243,16 @@ class TestLines:
 
 
 class TestCounts:
-    def test_json_and_messages(self, run, vcf_path, tmp_path):
-        _, told = run(vcf_path, "--json", tmp_path / "s.json")
-        found = json.loads((tmp_path / "s.json").read_text())
-        assert found["schema_version"] == 1
-        assert found["kind"] == "seqmtl variants"
-        assert (found["organism"], found["field"]) == ("worm", "SeqMTL_donor")
+    def test_python_and_messages(self, run, vcf_path, genome_path, model_path, tmp_path):
+        output, told = run(vcf_path)
+        there = tmp_path / "python.vcf"
+        found = package.variants(
+            model_path, vcf=vcf_path, fasta=genome_path, organism="worm", output=there
+        )
+        assert read_records(there) == read_records(output)
+        assert found["organism"] == "worm"
         assert (found["n_records"], found["n_without_alleles"]) == (15, 2)
-        assert (found["n_alleles"], found["n_scored"], found["n_reported"]) == (16, 8, 8)
+        assert (found["n_alleles"], found["n_scored"]) == (16, 8)
         assert sum(found["not_scored"].values()) == 8
         assert found["not_scored"] == {
             "symbolic": 1,
@@ -277,15 +267,6 @@ class TestCounts:
         assert found["is_sorted"] is False
         assert "1 of 16 alleles were not scored: REF differs from the genome" in told
         assert "2 records have no allele to score" in told
-
-    def test_python_counts_the_same(self, run, vcf_path, genome_path, model_path, tmp_path):
-        output, _ = run(vcf_path, "--json", tmp_path / "s.json")
-        there = tmp_path / "python.vcf"
-        found = package.variants(
-            model_path, vcf=vcf_path, fasta=genome_path, organism="worm", output=there
-        )
-        assert found == json.loads((tmp_path / "s.json").read_text())
-        assert read_records(there) == read_records(output)
 
     def test_the_wrong_assembly(self, run, write):
         lines = [record(p, "ACGT"["ACGT".index(I[p - 1]) - 1], "N") for p in range(20, 30)]
@@ -420,7 +401,7 @@ def test_a_bad_record_is_refused_before_effects_are_written(seqmtl, model_path, 
     [
         (2, ["-o", "out.bcf"], "-o must end in .vcf or .vcf.gz"),
         (1, ["--tsv", "no/out.tsv"], "no folder no; create it first"),
-        (2, ["-o", "-", "--json", "-"], "only one output can go to standard output"),
+        (2, ["-o", "-", "--tsv", "-"], "only one output can go to standard output"),
         (2, ["--organism", "mouse"], "task 'mouse'"),
         (1, ["--chrom-map", "absent.tsv"], "absent.tsv"),
     ],
