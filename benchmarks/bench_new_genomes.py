@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("genomes", help="table of genomes")
     parser.add_argument("--tree", default="eukaryotes")
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for line in Path(args.genomes).read_text().splitlines():

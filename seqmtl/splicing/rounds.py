@@ -56,11 +56,6 @@ class SelfTrainingRound(NamedTuple):
     longest: int
     weight_change: Annotated[float, _size]
 
-    @property
-    def net(self) -> float:
-        """Expected number of likely sites, less those that are there by chance."""
-        return self.likely * (1 - self.reversed_rate)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a model file has them."""
         return {
