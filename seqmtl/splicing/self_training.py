@@ -420,7 +420,7 @@ class SelfTraining:
         if (share := self._called_share) < MIN_CALLED_SHARE:
             return (
                 f"too uncertain predictions for self-training: only {share:.0%} of the introns "
-                "expected have p >= 0.5, as in a genome full of repeats"
+                "expected have p >= 0.5, as in yeast or a genome full of repeats"
             )
         return ""
 
