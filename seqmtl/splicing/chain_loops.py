@@ -8,6 +8,7 @@ from seqmtl._jit import njit
 
 _LARGE = 1e30  # from here on, sums get a new unit
 _ROUNDING = 1e-9  # of logarithms
+_NEAR = 256  # bases over which falls of tails are in a table
 #: What a site is, as read along the forward strand; read backwards, 2 i and 2 i + 1 change places.
 INTRON_START, INTRON_END, CODING_START, CODING_END = range(4)
 
@@ -70,35 +71,38 @@ def weigh_exons(coded, first_end, n_ends, closed):
 
 
 @njit
-def go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every):
+def fall_over(bases, i, tails, falls):
+    """Return by what tail i falls over so many bases; ``falls[i]`` are those over 0, 1, ..."""
+    return falls[i, bases] if bases < falls.shape[1] else np.exp(-tails[i, 1] * bases)
+
+
+@njit
+def go_far(pos, u, passed, reach, tails, falls, starts, opened, first, n_starts, far, every):
     """Update the sums over parses in introns that are longer than the table, and their first.
 
     ``far[u, i, q]`` is that at the position ``passed[u]`` times the density of each intron's length
     in tail i; it becomes that at `pos`, with the introns that have grown out of the table on the
     way, and ``every[u, q]`` its sum over the tails.
     """
-    step, passed[u] = pos - passed[u], pos
-    for q in range(4):
-        every[u, q] = 0.0
+    begin, step, passed[u] = first[u], pos - passed[u], pos
+    while first[u] < n_starts[u] and pos - starts[u, first[u]] >= reach:
+        first[u] += 1
+    every[u, 0], every[u, 1], every[u, 2], every[u, 3] = 0.0, 0.0, 0.0, 0.0
     for i in range(tails.shape[0]):
-        decayed = np.exp(-tails[i, 1] * step)
-        s0, s1 = far[u, i, 0] * decayed, far[u, i, 1] * decayed
-        s2, s3 = far[u, i, 2] * decayed, far[u, i, 3] * decayed
-        k = first[u]
-        while k < n_starts[u] and pos - starts[u, k] >= reach:
-            g = tails[i, 0] * np.exp(-tails[i, 1] * (pos - starts[u, k] - reach))
+        fall = fall_over(step, i, tails, falls)
+        s0, s1 = far[u, i, 0] * fall, far[u, i, 1] * fall
+        s2, s3 = far[u, i, 2] * fall, far[u, i, 3] * fall
+        for k in range(begin, first[u]):
+            g = tails[i, 0] * fall_over(pos - starts[u, k] - reach, i, tails, falls)
             s0 += g * opened[u, k, 0]
             s1 += g * opened[u, k, 1]
             s2 += g * opened[u, k, 2]
             s3 += g * opened[u, k, 3]
-            k += 1
         far[u, i, 0], far[u, i, 1], far[u, i, 2], far[u, i, 3] = s0, s1, s2, s3
         every[u, 0] += s0
         every[u, 1] += s1
         every[u, 2] += s2
         every[u, 3] += s3
-    while first[u] < n_starts[u] and pos - starts[u, first[u]] >= reach:
-        first[u] += 1
 
 
 @njit
@@ -149,6 +153,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     introns, shortest, switch, shift, coding_shift, tails, exons = lengths
     reach = shortest + introns.size
     unit, outside, coding, coded, exon = 0.0, 1.0, np.ones(6), np.ones(6), np.zeros((1, 4))
+    falls = np.exp(-tails[:, 1:] * np.arange(_NEAR))
     far, every = np.zeros((4, tails.shape[0], 4)), np.zeros((4, 4))
     nothing, passed = np.zeros((2, 4)), np.zeros(4, dtype=np.int64)
     heads = np.zeros((5, 4), dtype=np.int64)
@@ -172,14 +177,15 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         if highest > _LARGE or highest < 1.0 / _LARGE:
             unit += np.log(highest)
             outside /= highest
-            coding /= highest
+            for r in range(6):
+                coding[r] /= highest
             rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
         totals[k, :] = 0.0
         if kind > INTRON_END:
             totals[k, 1], outside = pass_edge(kind, 3 * t + phase, weights[k], outside, coding)
         elif kind == INTRON_END:
-            go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every)
+            go_far(pos, u, passed, reach, tails, falls, starts, opened, first, n_starts, far, every)
             while last[u] < n_starts[u] and pos - starts[u, last[u]] >= shortest:
                 last[u] += 1
             add_partners(
