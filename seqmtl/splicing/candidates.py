@@ -65,6 +65,12 @@ class EndFinder(NamedTuple):
         sites = self.scored(sites, piece.codes, piece.start)
         return Sites.join([sites, *self.find_u12(piece, begin, end)])
 
+    def log_odds_at(self, sites: Sites, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return the log-odds of sites by position, which count from the first of the letters."""
+        assert self.finder.log_odds is not None
+        scores = self.finder.scores_at(sites, codes).astype(np.float64)
+        return self.finder.log_odds(scores).astype(np.float32)
+
     def find_u12(self, piece: ContigPiece, begin: int, end: int) -> list[Sites]:
         """Return the sites of U12-type introns as :meth:`find` does, if there may be any."""
         if self.u12 is None:

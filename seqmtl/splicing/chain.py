@@ -203,6 +203,18 @@ def join_ends(
     """
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
+    return with_content(
+        place_ends(ends, codes, origin, stretches), codes, coding, origin, stretches
+    )
+
+
+def place_ends(
+    ends: Mapping[str, Sites],
+    codes: NDArray[np.uint8],
+    origin: int,
+    stretches: NDArray[np.int64],
+) -> Sites:
+    """Return the candidates as :func:`join_ends` does, but without their coding content."""
     parts, begins = [], stretches[:, 0]
     for name, edge in ends.items():
         signal = SIGNALS.index(name)
@@ -214,17 +226,29 @@ def join_ends(
     sites = Sites.join(parts)
     apart = 2 * codes.size * sites["stretches"]
     sites = sites.take(in_chain_order(sites["places"] + apart, sites["kinds"]))
-    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(stretches))
     is_tandem, is_end = np.zeros(len(sites), dtype=np.bool_), sites["signals"] < len(ENDS)
+    for k, (begin, end) in enumerate((stretches - origin).tolist()):
+        rows = np.flatnonzero(is_end & (sites["stretches"] == k))
+        starts = sites.starts[rows] - origin - begin
+        is_tandem[rows] = in_tandem_repeats(codes[begin:end], starts)
+    return sites.adding(is_tandem=is_tandem)
+
+
+def with_content(
+    sites: Sites,
+    codes: NDArray[np.uint8],
+    coding: NDArray[np.float32],
+    origin: int,
+    stretches: NDArray[np.int64],
+) -> Sites:
+    """Return the candidates of :func:`place_ends` with the coding content between them."""
+    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(stretches))
     for (begin, end), (first, last) in zip(
         (stretches - origin).tolist(), pairwise(bounds.tolist()), strict=True
     ):
         places = sites["places"][first:last]
         content[first:last] = content_between(places, codes[begin:end], coding)
-        rows = first + np.flatnonzero(is_end[first:last])
-        starts = sites.starts[rows] - origin - begin
-        is_tandem[rows] = in_tandem_repeats(codes[begin:end], starts)
-    return sites.adding(content=content, is_tandem=is_tandem)
+    return sites.adding(content=content)
 
 
 def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
