@@ -184,16 +184,6 @@ class SiteFinder:
         counts.n_mixed += scanner.n_mixed(codes, begin, end) - n_spanning
         return sites.adding(scores=scores)
 
-    def scores_at(self, sites: Sites, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Return the scores of sites by position, which count from the first of the letters."""
-        scores = np.empty(len(sites), dtype=np.float32)
-        for is_reverse in np.unique(sites.is_reverse).tolist():
-            rows = np.flatnonzero(sites.is_reverse == is_reverse)
-            starts = sites.starts[rows] - self.offset(is_reverse)
-            first, last = int(starts[0]), int(starts[-1]) + 1
-            scores[rows] = self.scanner.score_range(codes, first, last, is_reverse, starts)
-        return scores
-
     def offset(self, is_reverse: bool) -> int:
         """Return the distance from a window's start to its site's start on the forward strand."""
         scanner = self.scanner

@@ -203,19 +203,25 @@ def join_ends(
     """
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
-    return with_content(
-        place_ends(ends, codes, origin, stretches), codes, coding, origin, stretches
-    )
+    letters = [codes[begin:end] for begin, end in (stretches - origin).tolist()]
+    return with_content(place_ends(ends, letters, stretches[:, 0]), letters, coding)
 
 
 def place_ends(
-    ends: Mapping[str, Sites],
-    codes: NDArray[np.uint8],
-    origin: int,
-    stretches: NDArray[np.int64],
+    ends: Mapping[str, Sites], letters: Sequence[NDArray[np.uint8]], begins: NDArray[np.int64]
 ) -> Sites:
-    """Return the candidates as :func:`join_ends` does, but without their coding content."""
-    parts, begins = [], stretches[:, 0]
+    """Join candidates as :func:`join_ends` does, but without the coding content between them.
+
+    Parameters
+    ----------
+    ends : mapping of str to Sites
+        Candidates by signal.
+    letters : sequence of ndarray of uint8
+        Letters of each stretch.
+    begins : ndarray of int64, shape (m,)
+        First base of each stretch, as the sites count.
+    """
+    parts = []
     for name, edge in ends.items():
         signal = SIGNALS.index(name)
         is_behind = edge.is_reverse == (name != "acceptor")
@@ -224,30 +230,22 @@ def place_ends(
         columns = {"signals": np.full(len(edge), signal), "kinds": signal ^ edge.is_reverse}
         parts.append(edge.adding(places=places, stretches=number, **columns))
     sites = Sites.join(parts)
-    apart = 2 * codes.size * sites["stretches"]
+    apart = 2 * max(codes.size for codes in letters) * sites["stretches"]
     sites = sites.take(in_chain_order(sites["places"] + apart, sites["kinds"]))
     is_tandem, is_end = np.zeros(len(sites), dtype=np.bool_), sites["signals"] < len(ENDS)
-    for k, (begin, end) in enumerate((stretches - origin).tolist()):
+    for k, (codes, begin) in enumerate(zip(letters, begins.tolist(), strict=True)):
         rows = np.flatnonzero(is_end & (sites["stretches"] == k))
-        starts = sites.starts[rows] - origin - begin
-        is_tandem[rows] = in_tandem_repeats(codes[begin:end], starts)
+        is_tandem[rows] = in_tandem_repeats(codes, sites.starts[rows] - begin)
     return sites.adding(is_tandem=is_tandem)
 
 
 def with_content(
-    sites: Sites,
-    codes: NDArray[np.uint8],
-    coding: NDArray[np.float32],
-    origin: int,
-    stretches: NDArray[np.int64],
+    sites: Sites, letters: Sequence[NDArray[np.uint8]], coding: NDArray[np.float32]
 ) -> Sites:
     """Return the candidates of :func:`place_ends` with the coding content between them."""
-    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(stretches))
-    for (begin, end), (first, last) in zip(
-        (stretches - origin).tolist(), pairwise(bounds.tolist()), strict=True
-    ):
-        places = sites["places"][first:last]
-        content[first:last] = content_between(places, codes[begin:end], coding)
+    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(letters))
+    for codes, (first, last) in zip(letters, pairwise(bounds.tolist()), strict=True):
+        content[first:last] = content_between(sites["places"][first:last], codes, coding)
     return sites.adding(content=content)
 
 

@@ -60,14 +60,12 @@ def pass_edge(kind, r, weight, outside, coding):
 
 
 @njit
-def weigh_exons(coded, first_end, n_ends, closed):
-    """Bound the weights of coding since the ends, by which `closed` is to be multiplied."""
-    for r in range(6):
-        if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
-            t, q = r // 3, 1 + r % 3
-            for i in range(first_end[t], n_ends[t]):
-                closed[t, i, q] *= coded[r]
-            coded[r] = 1.0
+def weigh_exons(r, coded, first_end, n_ends, closed):
+    """Multiply `closed` by the weight of coding since the ends in a state, which then is 1."""
+    t, q = r // 3, 1 + r % 3
+    for i in range(first_end[t], n_ends[t]):
+        closed[t, i, q] *= coded[r]
+    coded[r] = 1.0
 
 
 @njit
@@ -170,7 +168,9 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         if length > 0:
             row = k + 1 if is_backward else k
             outside = move_on(row, outside, coding, coded, content, switch * length)
-            weigh_exons(coded, first_end, n_ends, closed)
+            for r in range(6):
+                if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
+                    weigh_exons(r, coded, first_end, n_ends, closed)
         highest = outside
         for r in range(6):
             highest = max(highest, coding[r])

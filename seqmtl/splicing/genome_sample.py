@@ -31,13 +31,8 @@ _SHORTEST = 50_000  # unless the contig is shorter,
 _MIN_STRETCHES = 16  # and of a genome that gives fewer stretches than these
 _MIN_CONTIG = 600  # bases
 _GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
-#: Whole numbers of candidates, of which there are millions, and columns with their posteriors.
-_NUMBERS: dict[str, type[np.generic]] = {
-    "signals": np.int8,
-    "kinds": np.int8,
-    "places": np.int32,
-    "stretches": np.int32,
-}
+#: Columns of candidates, and of sites with their posteriors, of which there are millions.
+_NUMBERS = {"signals": np.int8, "kinds": np.int8, "stretches": np.int32, "places": np.int32}
 _COLUMNS: dict[str, type[np.generic]] = {
     "signals": np.int8,
     "places": np.int32,
@@ -194,13 +189,10 @@ class ScoredCandidates(NamedTuple):
         """
 
         def one(k: int) -> list[tuple[Sites, Posteriors]]:
-            stretches = self.sample.bounds[self.groups[k]]
-            begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
+            letters = [self.sample.stretch(number) for number in self.groups[k].tolist()]
             numbers = {name: self.sites[k][name].astype(np.int64) for name in _NUMBERS}
-            sites = self.sites[k].adding(**numbers)
-            codes = self.sample.codes[begin:last]
-            sites = with_content(sites, codes, layer.coding, begin, stretches)
-            rows = stretch_rows(sites, len(stretches))
+            sites = with_content(self.sites[k].adding(**numbers), letters, layer.coding)
+            rows = stretch_rows(sites, len(letters))
             return _by_stretch(sites, run_chain(sites, layer, min_probability, None, rows), rows)
 
         chains = [chain for group in _of_all(one, len(self.groups), watch) for chain in group]
@@ -271,11 +263,11 @@ def find_candidates(
     def one(k: int) -> Sites:
         stretches = sample.bounds[groups[k]]
         begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
-        codes = sample.codes[begin:last]
-        of_signal = {end.finder.signal: _scored(sample, stretches, end) for end in ends}
-        piece = ContigPiece("", begin, codes)
-        of_signal |= find_edges(edges, piece, begin, last, of_signal["donor"])
-        sites = place_ends(of_signal, codes, begin, stretches)
+        candidates = {end.finder.signal: _scored(sample, stretches, end) for end in ends}
+        piece = ContigPiece("", begin, sample.codes[begin:last])
+        candidates |= find_edges(edges, piece, begin, last, candidates["donor"])
+        letters = [sample.stretch(number) for number in groups[k].tolist()]
+        sites = place_ends(candidates, letters, stretches[:, 0])
         return sites.adding(**{name: sites[name].astype(of) for name, of in _NUMBERS.items()})
 
     return ScoredCandidates(sample, groups, _of_all(one, len(groups), watch))
