@@ -101,14 +101,15 @@ def _popcount_compiled(typingctx, word):  # type: ignore[no-untyped-def]
 
 
 def _make_add_scaled(width: int) -> Any:
-    """Compile ``target[i:i+width] += factor * pattern[j:j+width]`` to vector instructions.
+    """Compile ``target[i:i+width] += factors @ rows`` to vector instructions.
 
-    LLVM does not vectorise short loops over arrays that may overlap.
+    The rows are ``pattern[j:j+width]``, ``pattern[j+width:j+2*width]`` and so on; arrays count as
+    flat. LLVM does not vectorise short loops over arrays that may overlap.
     """
 
     @intrinsic
-    def add_scaled(typingctx, target, i, pattern, j, factor):  # type: ignore[no-untyped-def]
-        signature = types.void(target, i, pattern, j, target.dtype)
+    def add_scaled(typingctx, target, i, pattern, j, factors):  # type: ignore[no-untyped-def]
+        signature = types.void(target, i, pattern, j, types.UniTuple(target.dtype, len(factors)))
 
         def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
             element = context.get_value_type(signature.args[0].dtype)
@@ -119,24 +120,32 @@ def _make_add_scaled(width: int) -> Any:
                 data = context.make_array(array_type)(context, builder, array).data
                 return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
 
+            total = None
+            for n in range(len(factors)):
+                begin = builder.add(args[3], args[3].type(n * width))
+                values = builder.load(address(signature.args[2], args[2], begin), align=align)
+                scale = ir.Constant(vector, ir.Undefined)
+                for k in range(width):
+                    factor = builder.extract_value(args[4], n)
+                    scale = builder.insert_element(scale, factor, ir.IntType(32)(k))
+                product = builder.fmul(values, scale)
+                total = product if total is None else builder.fadd(total, product)
             where = address(signature.args[0], args[0], args[1])
-            values = builder.load(address(signature.args[2], args[2], args[3]), align=align)
-            factors = ir.Constant(vector, ir.Undefined)
-            for k in range(width):
-                factors = builder.insert_element(factors, args[4], ir.IntType(32)(k))
-            total = builder.fadd(builder.load(where, align=align), builder.fmul(values, factors))
-            builder.store(total, where, align=align)
+            builder.store(builder.fadd(builder.load(where, align=align), total), where, align=align)
             return context.get_dummy_value()
 
         return signature, codegen
 
-    def interpreted(target: Any, i: int, pattern: Any, j: int, factor: Any) -> None:
-        target[i : i + width] += factor * pattern[j : j + width]
+    def interpreted(target: Any, i: int, pattern: Any, j: int, factors: Any) -> None:
+        for n, factor in enumerate(factors):
+            row = slice(j + n * width, j + (n + 1) * width)
+            target.reshape(-1)[i : i + width] += factor * pattern.reshape(-1)[row]
 
     return interpreted if config.DISABLE_JIT else add_scaled
 
 
-#: ``add_scaled_4(target, i, pattern, j, factor)``: ``target[i:i+4] += factor * pattern[j:j+4]``.
+#: ``add_scaled_4(target, i, pattern, j, factors)``: add a multiple of ``pattern[j:j+4]`` to
+#: ``target[i:i+4]``, and of the next four numbers for each further factor.
 add_scaled_4 = _make_add_scaled(4)
 #: The same for 16 numbers.
 add_scaled_16 = _make_add_scaled(16)

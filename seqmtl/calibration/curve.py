@@ -432,11 +432,11 @@ def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> CalibrationCurve:
     """Pool adjacent violators, then top pools with too few true sites, and those that are level."""
-    from scipy.optimize import isotonic_regression
-
-    total = true + decoys
-    fitted = isotonic_regression(true / total, weights=total).x
-    heads = np.flatnonzero(np.diff(fitted, prepend=-1.0))
+    total, heads, n_pools = true + decoys, np.arange(levels.size), 0
+    while heads.size != n_pools:  # a pool joins the one before unless its share is higher
+        n_pools = heads.size
+        shares = np.add.reduceat(true, heads) / np.add.reduceat(total, heads)
+        heads = heads[np.diff(shares, prepend=-1.0) > 0]
     joined, n_true = [], 0.0
     for head, n in zip(heads[::-1], np.add.reduceat(true, heads)[::-1], strict=True):
         n_true += float(n)

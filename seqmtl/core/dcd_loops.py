@@ -260,14 +260,14 @@ def _add_slots(slots, shares, pattern, stride, flat):
         base = (slot & ~np.int64(3)) * stride  # the first of the four siblings
         if stride == 1:
             if shares[p, 1] != 0.0:
-                add_scaled_4(flat, base, pattern, np.int64(0), shares[p, 1])
+                add_scaled_4(flat, base, pattern, np.int64(0), (shares[p, 1],))
             flat[slot] += shares[p, 0] * pattern[0]
         else:
             if shares[p, 1] != 0.0:
                 for q in range(0, 4 * stride, 16):
-                    add_scaled_16(flat, base + q, pattern, np.int64(q), shares[p, 1])
+                    add_scaled_16(flat, base + q, pattern, np.int64(q), (shares[p, 1],))
             for q in range(0, stride, 4):
-                add_scaled_4(flat, slot * stride + q, pattern, np.int64(q), shares[p, 0])
+                add_scaled_4(flat, slot * stride + q, pattern, np.int64(q), (shares[p, 0],))
 
 
 @njit

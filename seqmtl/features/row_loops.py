@@ -61,7 +61,7 @@ def add_rows(block, tasks, amount, K, W):
             for p in range(slots.shape[1]):
                 index = np.int64(slots[r, p])
                 flat[index] += shares[p, 0] * pattern[0]
-                add_scaled_4(flat, index & ~np.int64(3), pattern, np.int64(0), shares[p, 1])
+                add_scaled_4(flat, index & ~np.int64(3), pattern, np.int64(0), (shares[p, 1],))
             continue
         for p in range(slots.shape[1]):
             index = np.int64(slots[r, p])

@@ -126,7 +126,7 @@ class ChainWeights(NamedTuple):
     Attributes
     ----------
     introns : ndarray of float64, shape (n,)
-        Weights of the lengths `shortest`, `shortest` + 1, ..., or their logarithms.
+        Weights of introns of 0, 1, ... bases, or logarithms of those from the shortest on.
     shortest : int
         Bases of the shortest intron.
     switch : float
@@ -330,7 +330,7 @@ def run_chain(
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     weights = ChainWeights(
-        np.exp(np.float64(layer.introns)),
+        np.pad(np.exp(np.float64(layer.introns)), (layer.shortest, 0)),
         layer.shortest,
         switch,
         shift,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seqmtl._jit import njit
+from seqmtl._jit import add_scaled_4, njit
 
 _LARGE = 1e30  # from here on, sums get a new unit
 _ROUNDING = 1e-9  # of logarithms
@@ -104,24 +104,26 @@ def go_far(pos, u, passed, reach, tails, falls, starts, opened, first, n_starts,
 
 
 @njit
-def add_partners(pos, t, nearest, table, places, sums, first, last, begun, weight, row, totals):
+def add_partners(pos, t, table, places, sums, first, last, begun, row, totals):
     """Sum the parses up to the places first..last-1 of a row, times the weights of distances.
 
-    These are ``table[distance - nearest]``. ``totals[row]`` becomes `weight` times the sum and
-    what it begins with. (Slices of arrays would count references, which takes as long as all else;
-    unsigned indices spare the check for negative ones.)
+    These are ``table[distance]``. ``totals[row]`` becomes the sum and what it begins with. (Slices
+    of arrays would count references, which takes as long as all else; unsigned indices spare the
+    check for negative ones.)
     """
     u = np.uint64
-    t = u(t)
-    s0, s1, s2, s3 = begun[t, 0], begun[t, 1], begun[t, 2], begun[t, 3]
-    for i in range(u(first[t]), u(last[t])):
-        g = table[u(pos - nearest - places[t, i])]
-        s0 += g * sums[t, i, u(0)]
-        s1 += g * sums[t, i, u(1)]
-        s2 += g * sums[t, i, u(2)]
-        s3 += g * sums[t, i, u(3)]
-    totals[row, 0], totals[row, 1] = weight * s0, weight * s1
-    totals[row, 2], totals[row, 3] = weight * s2, weight * s3
+    t, at, i, end = u(t), u(4 * row), u(first[t]), u(last[t])
+    j = u(4) * (t * u(places.shape[1]) + i)
+    for q in range(4):
+        totals[row, q] = begun[t, q]
+    while i + u(4) <= end:
+        g0, g1 = table[u(pos - places[t, i])], table[u(pos - places[t, i + u(1)])]
+        g2, g3 = table[u(pos - places[t, i + u(2)])], table[u(pos - places[t, i + u(3)])]
+        add_scaled_4(totals, at, sums, j, (g0, g1, g2, g3))
+        i, j = i + u(4), j + u(16)
+    while i < end:
+        add_scaled_4(totals, at, sums, j, (table[u(pos - places[t, i])],))
+        i, j = i + u(1), j + u(4)
 
 
 @njit
@@ -132,7 +134,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     r; a contig may begin and end in any. An intron leads from a start to an end of its class on the
     same strand, and keeps the state outside, or the phase of the codon that it splits,
     ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward strand. It weighs
-    ``weights[start] * weights[end] * introns[length - shortest]``, and `shift` outside,
+    ``weights[start] * weights[end] * introns[length]``, and `shift` outside,
     `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns` weigh the sum of
     ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow each other in one
     state also have the weight ``1 + exons[length]``, of the length between them.
@@ -148,15 +150,14 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     classes are apart.
     """
     places, phases, strands, classes, kinds, weights, content = sites
-    introns, shortest, switch, shift, coding_shift, tails, exons = lengths
-    reach = shortest + introns.size
+    introns, _, switch, shift, coding_shift, tails, exons = lengths
     unit, outside, coding, coded, exon = 0.0, 1.0, np.ones(6), np.ones(6), np.zeros((1, 4))
     falls = np.exp(-tails[:, 1:] * np.arange(_NEAR))
     far, every = np.zeros((4, tails.shape[0], 4)), np.zeros((4, 4))
     nothing, passed = np.zeros((2, 4)), np.zeros(4, dtype=np.int64)
-    heads = np.zeros((5, 4), dtype=np.int64)
-    first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
-    first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
+    heads = np.zeros((4, 4), dtype=np.int64)
+    first, n_starts = heads[0], heads[1]  # starts in reach of the next end
+    first_end, n_ends = heads[2], heads[3]  # ends in reach of the next start
     sign, begin = (-1, places.size - 1) if is_backward else (1, 0)
     if places.size:
         passed[:] = sign * places[begin]
@@ -185,12 +186,11 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         if kind > INTRON_END:
             totals[k, 1], outside = pass_edge(kind, 3 * t + phase, weights[k], outside, coding)
         elif kind == INTRON_END:
+            reach = introns.size
             go_far(pos, u, passed, reach, tails, falls, starts, opened, first, n_starts, far, every)
-            while last[u] < n_starts[u] and pos - starts[u, last[u]] >= shortest:
-                last[u] += 1
-            add_partners(
-                pos, u, shortest, introns, starts, opened, first, last, every, weights[k], k, totals
-            )
+            add_partners(pos, u, introns, starts, opened, first, n_starts, every, k, totals)
+            for q in range(4):
+                totals[k, q] *= weights[k]
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
             outside += totals[k, 0]
@@ -202,7 +202,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         else:
             while first_end[t] < n_ends[t] and pos - ends[t, first_end[t]] >= exons.size:
                 first_end[t] += 1
-            add_partners(pos, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
+            add_partners(pos, t, exons, ends, closed, first_end, n_ends, nothing, 0, exon)
             i, weight = n_starts[u], weights[k]
             totals[k, 0] = outside + exon[0, 0]
             opened[u, i, 0] = totals[k, 0] * weight * shift

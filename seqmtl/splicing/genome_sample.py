@@ -223,10 +223,8 @@ def _by_stretch(
     is_end = sites["signals"] < len(ENDS)
     number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
     columns = {name: sites[name][ends].astype(dtype) for name, dtype in _COLUMNS.items()}
-    ends_of_introns, log_p = (
-        Sites(sites.starts[ends], sites.is_reverse[ends], columns),
-        posteriors.sites[ends],
-    )
+    ends_of_introns = Sites(sites.starts[ends], sites.is_reverse[ends], columns)
+    log_p = posteriors.sites[ends]
     introns, bounds = number[posteriors.introns], np.searchsorted(ends, rows)
     of_introns = np.searchsorted(introns[:, 1], bounds)
     parts = []
