@@ -136,7 +136,9 @@ class Threads(Request):
 
     @contextmanager
     def threads_in_use(self) -> Iterator[None]:
-        """Use the threads: at most as many as there are cores."""
+        """Use the threads: at most as many as there are cores, and none more in matrix products."""
+        from threadpoolctl import threadpool_limits
+
         from seqmtl._threads import usable_cores, use_threads
 
         cores = usable_cores()
@@ -144,7 +146,8 @@ class Threads(Request):
             logger.warning(
                 "--threads %d: only %d cores may be used; using these", self.threads, cores
             )
-        with use_threads(min(self.threads or cores, cores)):
+        n = min(self.threads or cores, cores)
+        with use_threads(n), threadpool_limits(1, "blas"):  # these wait longer than they work
             yield
 
 
