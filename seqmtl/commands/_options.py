@@ -136,7 +136,10 @@ class Threads(Request):
 
     @contextmanager
     def threads_in_use(self) -> Iterator[None]:
-        """Use the threads: at most as many as there are cores, and none more in matrix products."""
+        """Use the threads: at most as many as there are cores.
+
+        Matrix products use one: their threads wait longer than they work.
+        """
         from threadpoolctl import threadpool_limits
 
         from seqmtl._threads import usable_cores, use_threads
@@ -146,8 +149,7 @@ class Threads(Request):
             logger.warning(
                 "--threads %d: only %d cores may be used; using these", self.threads, cores
             )
-        n = min(self.threads or cores, cores)
-        with use_threads(n), threadpool_limits(1, "blas"):  # these wait longer than they work
+        with use_threads(min(self.threads or cores, cores)), threadpool_limits(1, "blas"):
             yield
 
 

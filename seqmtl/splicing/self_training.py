@@ -236,8 +236,7 @@ class SelfTraining:
         pairs, donors = list(self.state.ends), self.state.donors
         ends = list(in_order(lambda pair: end_finders(pair, self.name, donors), pairs))
         self._candidates = self._candidates.rescored(ends, self._at("scoring candidates"))
-        watch_control = self._at("scoring the reversed genome")
-        self._reversed = self._reversed.rescored(ends, watch_control)
+        self._reversed = self._reversed.rescored(ends, self._at("scoring the reversed genome"))
 
     def _settle(self) -> SitePosteriors:
         """Run the chain until lengths and rare kinds of introns settle; return the last result."""
