@@ -41,7 +41,7 @@ _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _SLAB = 1 << 16  # rows
 _SOME = 1 << 12  # rows from which the step of all is seen
 _LEVEL = 1  # of compression; higher ones take much longer and save little
-_HIGHER = 5  # of rounded weights; the highest takes fifteen times as long to save an eighth
+_HIGHER = 4  # of rounded weights; 5 takes twice as long to save 2 %, the highest far longer
 _STEPS = 2.0 ** -np.arange(3, 9)  # of rounded weights, the largest first
 _MOST = 256  # times that weights are compressed at most; those of starters are 7 times
 

@@ -67,6 +67,17 @@ class EndFinder(NamedTuple):
         sites = self.scored(sites, piece.codes, piece.start)
         return Sites.join([sites, *self.find_u12(piece, begin, end)])
 
+    def log_odds_at(self, sites: Sites, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return the log-odds of sites by position, which count from the first of the letters."""
+        scores = np.empty(len(sites))
+        for is_reverse in np.unique(sites.is_reverse).tolist():
+            rows = np.flatnonzero(sites.is_reverse == is_reverse)
+            starts = sites.starts[rows] - self.finder.offset(is_reverse)
+            among = int(starts[0]), int(starts[-1]) + 1, is_reverse, starts
+            scores[rows] = self.finder.scanner.score_range(codes, *among)
+        assert self.finder.log_odds is not None
+        return self.finder.log_odds(scores).astype(np.float32)
+
     def find_u12(self, piece: ContigPiece, begin: int, end: int) -> list[Sites]:
         """Return the sites of U12-type introns as :meth:`find` does, if there may be any."""
         if self.u12 is None:

@@ -126,7 +126,7 @@ class ChainWeights(NamedTuple):
     Attributes
     ----------
     introns : ndarray of float64, shape (n,)
-        Weights of the lengths `shortest`, `shortest` + 1, ..., or their logarithms.
+        Weights of introns of 0, 1, ... bases, or logarithms of those from the shortest on.
     shortest : int
         Bases of the shortest intron.
     switch : float
@@ -203,7 +203,25 @@ def join_ends(
     """
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
-    parts, begins = [], stretches[:, 0]
+    letters = [codes[begin:end] for begin, end in (stretches - origin).tolist()]
+    return with_content(place_ends(ends, letters, stretches[:, 0]), letters, coding)
+
+
+def place_ends(
+    ends: Mapping[str, Sites], letters: Sequence[NDArray[np.uint8]], begins: NDArray[np.int64]
+) -> Sites:
+    """Join candidates as :func:`join_ends` does, but without the coding content between them.
+
+    Parameters
+    ----------
+    ends : mapping of str to Sites
+        Candidates by signal.
+    letters : sequence of ndarray of uint8
+        Letters of each stretch.
+    begins : ndarray of int64, shape (m,)
+        First base of each stretch, as the sites count.
+    """
+    parts = []
     for name, edge in ends.items():
         signal = SIGNALS.index(name)
         is_behind = edge.is_reverse == (name != "acceptor")
@@ -212,19 +230,23 @@ def join_ends(
         columns = {"signals": np.full(len(edge), signal), "kinds": signal ^ edge.is_reverse}
         parts.append(edge.adding(places=places, stretches=number, **columns))
     sites = Sites.join(parts)
-    apart = 2 * codes.size * sites["stretches"]
+    apart = 2 * max(codes.size for codes in letters) * sites["stretches"]
     sites = sites.take(in_chain_order(sites["places"] + apart, sites["kinds"]))
-    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(stretches))
     is_tandem, is_end = np.zeros(len(sites), dtype=np.bool_), sites["signals"] < len(ENDS)
-    for (begin, end), (first, last) in zip(
-        (stretches - origin).tolist(), pairwise(bounds.tolist()), strict=True
-    ):
-        places = sites["places"][first:last]
-        content[first:last] = content_between(places, codes[begin:end], coding)
-        rows = first + np.flatnonzero(is_end[first:last])
-        starts = sites.starts[rows] - origin - begin
-        is_tandem[rows] = in_tandem_repeats(codes[begin:end], starts)
-    return sites.adding(content=content, is_tandem=is_tandem)
+    for k, (codes, begin) in enumerate(zip(letters, begins.tolist(), strict=True)):
+        rows = np.flatnonzero(is_end & (sites["stretches"] == k))
+        is_tandem[rows] = in_tandem_repeats(codes, sites.starts[rows] - begin)
+    return sites.adding(is_tandem=is_tandem)
+
+
+def with_content(
+    sites: Sites, letters: Sequence[NDArray[np.uint8]], coding: NDArray[np.float32]
+) -> Sites:
+    """Return the candidates of :func:`place_ends` with the coding content between them."""
+    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(letters))
+    for codes, (first, last) in zip(letters, pairwise(bounds.tolist()), strict=True):
+        content[first:last] = content_between(sites["places"][first:last], codes, coding)
+    return sites.adding(content=content)
 
 
 def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
@@ -308,7 +330,7 @@ def run_chain(
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     weights = ChainWeights(
-        np.exp(np.float64(layer.introns)),
+        np.pad(np.exp(np.float64(layer.introns)), (layer.shortest, 0)),
         layer.shortest,
         switch,
         shift,

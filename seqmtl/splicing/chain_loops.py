@@ -8,6 +8,7 @@ from seqmtl._jit import njit
 
 _LARGE = 1e30  # from here on, sums get a new unit
 _ROUNDING = 1e-9  # of logarithms
+_NEAR = 256  # bases over which falls of tails are in a table
 #: What a site is, as read along the forward strand; read backwards, 2 i and 2 i + 1 change places.
 INTRON_START, INTRON_END, CODING_START, CODING_END = range(4)
 
@@ -59,67 +60,67 @@ def pass_edge(kind, r, weight, outside, coding):
 
 
 @njit
-def weigh_exons(coded, first_end, n_ends, closed):
-    """Bound the weights of coding since the ends, by which `closed` is to be multiplied."""
-    for r in range(6):
-        if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
-            t, q = r // 3, 1 + r % 3
-            for i in range(first_end[t], n_ends[t]):
-                closed[t, i, q] *= coded[r]
-            coded[r] = 1.0
+def weigh_exons(r, coded, first_end, n_ends, closed):
+    """Multiply `closed` by the weight of coding since the ends in a state, which then is 1."""
+    t, q = r // 3, 1 + r % 3
+    for i in range(first_end[t], n_ends[t]):
+        closed[t, i, q] *= coded[r]
+    coded[r] = 1.0
 
 
 @njit
-def go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every):
+def fall_over(bases, i, tails, falls):
+    """Return by what tail i falls over so many bases; ``falls[i]`` are those over 0, 1, ..."""
+    return falls[i, bases] if bases < falls.shape[1] else np.exp(-tails[i, 1] * bases)
+
+
+@njit
+def go_far(pos, u, passed, reach, tails, falls, starts, opened, first, n_starts, far, every):
     """Update the sums over parses in introns that are longer than the table, and their first.
 
     ``far[u, i, q]`` is that at the position ``passed[u]`` times the density of each intron's length
     in tail i; it becomes that at `pos`, with the introns that have grown out of the table on the
     way, and ``every[u, q]`` its sum over the tails.
     """
-    step, passed[u] = pos - passed[u], pos
-    for q in range(4):
-        every[u, q] = 0.0
+    begin, step, passed[u] = first[u], pos - passed[u], pos
+    while first[u] < n_starts[u] and pos - starts[u, first[u]] >= reach:
+        first[u] += 1
+    every[u, 0], every[u, 1], every[u, 2], every[u, 3] = 0.0, 0.0, 0.0, 0.0
     for i in range(tails.shape[0]):
-        decayed = np.exp(-tails[i, 1] * step)
-        s0, s1 = far[u, i, 0] * decayed, far[u, i, 1] * decayed
-        s2, s3 = far[u, i, 2] * decayed, far[u, i, 3] * decayed
-        k = first[u]
-        while k < n_starts[u] and pos - starts[u, k] >= reach:
-            g = tails[i, 0] * np.exp(-tails[i, 1] * (pos - starts[u, k] - reach))
+        fall = fall_over(step, i, tails, falls)
+        s0, s1 = far[u, i, 0] * fall, far[u, i, 1] * fall
+        s2, s3 = far[u, i, 2] * fall, far[u, i, 3] * fall
+        for k in range(begin, first[u]):
+            g = tails[i, 0] * fall_over(pos - starts[u, k] - reach, i, tails, falls)
             s0 += g * opened[u, k, 0]
             s1 += g * opened[u, k, 1]
             s2 += g * opened[u, k, 2]
             s3 += g * opened[u, k, 3]
-            k += 1
         far[u, i, 0], far[u, i, 1], far[u, i, 2], far[u, i, 3] = s0, s1, s2, s3
         every[u, 0] += s0
         every[u, 1] += s1
         every[u, 2] += s2
         every[u, 3] += s3
-    while first[u] < n_starts[u] and pos - starts[u, first[u]] >= reach:
-        first[u] += 1
 
 
 @njit
-def add_partners(pos, t, nearest, table, places, sums, first, last, begun, weight, row, totals):
+def add_partners(pos, t, table, places, sums, first, last, begun, row, totals):
     """Sum the parses up to the places first..last-1 of a row, times the weights of distances.
 
-    These are ``table[distance - nearest]``. ``totals[row]`` becomes `weight` times the sum and
-    what it begins with. (Slices of arrays would count references, which takes as long as all else;
-    unsigned indices spare the check for negative ones.)
+    These are ``table[distance]``. ``totals[row]`` becomes the sum and what it begins with. (Slices
+    of arrays would count references, which takes as long as all else; unsigned indices spare the
+    check for negative ones.)
     """
     u = np.uint64
     t = u(t)
     s0, s1, s2, s3 = begun[t, 0], begun[t, 1], begun[t, 2], begun[t, 3]
     for i in range(u(first[t]), u(last[t])):
-        g = table[u(pos - nearest - places[t, i])]
+        g = table[u(pos - places[t, i])]
         s0 += g * sums[t, i, u(0)]
         s1 += g * sums[t, i, u(1)]
         s2 += g * sums[t, i, u(2)]
         s3 += g * sums[t, i, u(3)]
-    totals[row, 0], totals[row, 1] = weight * s0, weight * s1
-    totals[row, 2], totals[row, 3] = weight * s2, weight * s3
+    totals[row, 0], totals[row, 1], totals[row, 2], totals[row, 3] = s0, s1, s2, s3
 
 
 @njit
@@ -130,7 +131,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     r; a contig may begin and end in any. An intron leads from a start to an end of its class on the
     same strand, and keeps the state outside, or the phase of the codon that it splits,
     ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward strand. It weighs
-    ``weights[start] * weights[end] * introns[length - shortest]``, and `shift` outside,
+    ``weights[start] * weights[end] * introns[length]``, and `shift` outside,
     `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns` weigh the sum of
     ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow each other in one
     state also have the weight ``1 + exons[length]``, of the length between them.
@@ -146,14 +147,14 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     classes are apart.
     """
     places, phases, strands, classes, kinds, weights, content = sites
-    introns, shortest, switch, shift, coding_shift, tails, exons = lengths
-    reach = shortest + introns.size
+    introns, _, switch, shift, coding_shift, tails, exons = lengths
     unit, outside, coding, coded, exon = 0.0, 1.0, np.ones(6), np.ones(6), np.zeros((1, 4))
+    falls = np.exp(-tails[:, 1:] * np.arange(_NEAR))
     far, every = np.zeros((4, tails.shape[0], 4)), np.zeros((4, 4))
     nothing, passed = np.zeros((2, 4)), np.zeros(4, dtype=np.int64)
-    heads = np.zeros((5, 4), dtype=np.int64)
-    first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
-    first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
+    heads = np.zeros((4, 4), dtype=np.int64)
+    first, n_starts = heads[0], heads[1]  # starts in reach of the next end
+    first_end, n_ends = heads[2], heads[3]  # ends in reach of the next start
     sign, begin = (-1, places.size - 1) if is_backward else (1, 0)
     if places.size:
         passed[:] = sign * places[begin]
@@ -165,26 +166,28 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         if length > 0:
             row = k + 1 if is_backward else k
             outside = move_on(row, outside, coding, coded, content, switch * length)
-            weigh_exons(coded, first_end, n_ends, closed)
+            for r in range(6):
+                if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
+                    weigh_exons(r, coded, first_end, n_ends, closed)
         highest = outside
         for r in range(6):
             highest = max(highest, coding[r])
         if highest > _LARGE or highest < 1.0 / _LARGE:
             unit += np.log(highest)
             outside /= highest
-            coding /= highest
+            for r in range(6):
+                coding[r] /= highest
             rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
         totals[k, :] = 0.0
         if kind > INTRON_END:
             totals[k, 1], outside = pass_edge(kind, 3 * t + phase, weights[k], outside, coding)
         elif kind == INTRON_END:
-            go_far(pos, u, passed, reach, tails, starts, opened, first, n_starts, far, every)
-            while last[u] < n_starts[u] and pos - starts[u, last[u]] >= shortest:
-                last[u] += 1
-            add_partners(
-                pos, u, shortest, introns, starts, opened, first, last, every, weights[k], k, totals
-            )
+            reach = introns.size
+            go_far(pos, u, passed, reach, tails, falls, starts, opened, first, n_starts, far, every)
+            add_partners(pos, u, introns, starts, opened, first, n_starts, every, k, totals)
+            for q in range(4):
+                totals[k, q] *= weights[k]
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
             outside += totals[k, 0]
@@ -196,7 +199,7 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
         else:
             while first_end[t] < n_ends[t] and pos - ends[t, first_end[t]] >= exons.size:
                 first_end[t] += 1
-            add_partners(pos, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
+            add_partners(pos, t, exons, ends, closed, first_end, n_ends, nothing, 0, exon)
             i, weight = n_starts[u], weights[k]
             totals[k, 0] = outside + exon[0, 0]
             opened[u, i, 0] = totals[k, 0] * weight * shift

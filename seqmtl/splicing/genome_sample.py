@@ -17,9 +17,10 @@ from seqmtl.io.genome import ContigPiece, contig_lengths, read_contigs
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import EndFinder, edge_finders, find_edges
-from seqmtl.splicing.chain import Posteriors, join_ends, run_chain, stretch_rows
-from seqmtl.splicing.layer import ENDS, PairLayer
+from seqmtl.splicing.candidates import EdgeFinder, EndFinder, find_edges
+from seqmtl.splicing.chain import Posteriors, place_ends, run_chain, stretch_rows, with_content
+from seqmtl.splicing.genetic_code import STOPS
+from seqmtl.splicing.layer import ANY, EDGES, ENDS, PairLayer
 from seqmtl.splicing.regions import SITE_LENGTH
 
 #: Largest sample of a genome, in bases: a larger one costs time and has no more sites to use.
@@ -31,7 +32,8 @@ _SHORTEST = 50_000  # unless the contig is shorter,
 _MIN_STRETCHES = 16  # and of a genome that gives fewer stretches than these
 _MIN_CONTIG = 600  # bases
 _GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
-#: Columns of sites with their posteriors, of which there are millions.
+#: Columns of candidates, and of sites with their posteriors, of which there are millions.
+_NUMBERS = {"signals": np.int8, "kinds": np.int8, "stretches": np.int32, "places": np.int32}
 _COLUMNS: dict[str, type[np.generic]] = {
     "signals": np.int8,
     "places": np.int32,
@@ -40,8 +42,6 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "is_u12": np.bool_,
 }
 
-#: The two finders of a fold, of donors and of acceptors.
-Ends = tuple[EndFinder, EndFinder]
 #: Called with the share of the stretches that are done.
 Watch = Callable[[float], object]
 _Found = TypeVar("_Found")
@@ -167,15 +167,15 @@ def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -
 
 
 class ScoredCandidates(NamedTuple):
-    """Donors and acceptors of every group of stretches.
+    """Donors, acceptors, and start and stop codons of every group of stretches.
 
-    They have ``log_odds``, ``letters`` and ``is_u12``, see
-    :class:`seqmtl.splicing.candidates.EndFinder`.
+    They are those of :func:`seqmtl.splicing.chain.place_ends`, with ``log_odds``, ``letters`` and
+    ``is_u12``, see :class:`seqmtl.splicing.candidates.EndFinder`.
     """
 
     sample: GenomeSample
     groups: list[NDArray[np.int64]]
-    ends: list[tuple[Sites, Sites]]
+    sites: list[Sites]
 
     def posteriors(
         self, layer: PairLayer, min_probability: float | None = None, watch: Watch | None = None
@@ -188,20 +188,33 @@ class ScoredCandidates(NamedTuple):
             By stretch. Sites have ``signals`` and ``places``, which count from the first base of
             the stretch; their starts count from that of the buffer.
         """
-        edges, groups = edge_finders(layer, {}, ""), self.groups
 
         def one(k: int) -> list[tuple[Sites, Posteriors]]:
-            stretches = self.sample.bounds[groups[k]]
-            begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
-            codes, ends = self.sample.codes[begin:last], dict(zip(ENDS, self.ends[k], strict=True))
-            piece = ContigPiece("", begin, codes)
-            ends |= find_edges(edges, piece, begin, last, ends["donor"])
-            sites = join_ends(ends, codes, layer.coding, begin, stretches)
-            rows = stretch_rows(sites, len(stretches))
+            letters = [self.sample.stretch(number) for number in self.groups[k].tolist()]
+            numbers = {name: self.sites[k][name].astype(np.int64) for name in _NUMBERS}
+            sites = with_content(self.sites[k].adding(**numbers), letters, layer.coding)
+            rows = stretch_rows(sites, len(letters))
             return _by_stretch(sites, run_chain(sites, layer, min_probability, None, rows), rows)
 
-        chains = [chain for group in _of_all(one, len(groups), watch) for chain in group]
-        return [chains[k] for k in np.argsort(np.concatenate(groups)).tolist()]
+        chains = [chain for group in _of_all(one, len(self.groups), watch) for chain in group]
+        return [chains[k] for k in np.argsort(np.concatenate(self.groups)).tolist()]
+
+    def rescored(
+        self, ends: Sequence[Sequence[EndFinder]], watch: Watch | None = None
+    ) -> ScoredCandidates:
+        """Return the candidates with those of U2 type scored by the models of their folds."""
+
+        def one(k: int) -> Sites:
+            sites, log_odds = self.sites[k], self.sites[k]["log_odds"].copy()
+            folds = self.sample.fold[self.groups[k]][sites["stretches"]]
+            for fold in np.unique(folds).tolist():
+                for signal, end in enumerate(ends[fold]):
+                    is_of_end = (sites["signals"] == signal) & (folds == fold)
+                    of_end = np.flatnonzero(is_of_end & ~sites["is_u12"])
+                    log_odds[of_end] = end.log_odds_at(sites.take(of_end), self.sample.codes)
+            return sites.adding(log_odds=log_odds)
+
+        return self._replace(sites=_of_all(one, len(self.groups), watch))
 
 
 def _by_stretch(
@@ -211,10 +224,8 @@ def _by_stretch(
     is_end = sites["signals"] < len(ENDS)
     number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
     columns = {name: sites[name][ends].astype(dtype) for name, dtype in _COLUMNS.items()}
-    ends_of_introns, log_p = (
-        Sites(sites.starts[ends], sites.is_reverse[ends], columns),
-        posteriors.sites[ends],
-    )
+    ends_of_introns = Sites(sites.starts[ends], sites.is_reverse[ends], columns)
+    log_p = posteriors.sites[ends]
     introns, bounds = number[posteriors.introns], np.searchsorted(ends, rows)
     of_introns = np.searchsorted(introns[:, 1], bounds)
     parts = []
@@ -239,29 +250,34 @@ def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[
 
 
 def find_candidates(
-    sample: GenomeSample, ends: Sequence[Ends], watch: Watch | None = None
+    sample: GenomeSample,
+    ends: Sequence[EndFinder],
+    stops: tuple[str, ...] = STOPS,
+    watch: Watch | None = None,
 ) -> ScoredCandidates:
-    """Score the candidates of every stretch by the models of its fold.
+    """Score the candidates of every stretch by the same models.
 
     Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
-    models' sites.
+    models' sites, and all start codons and `stops`.
     """
-    groups = sample.groups()
+    groups, edges = sample.groups(), [EdgeFinder(signal, ANY, stops=stops) for signal in EDGES]
 
-    def one(k: int) -> tuple[Sites, Sites]:
-        rows, parts = groups[k], []
-        for fold in np.unique(sample.fold[rows]).tolist():
-            of_fold = rows[sample.fold[rows] == fold]
-            parts.append([_scored(sample, of_fold, end) for end in ends[fold]])
-        donors, acceptors = (Sites.join(of_fold) for of_fold in zip(*parts, strict=True))
-        return donors, acceptors
+    def one(k: int) -> Sites:
+        stretches = sample.bounds[groups[k]]
+        begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
+        candidates = {end.finder.signal: _scored(sample, stretches, end) for end in ends}
+        piece = ContigPiece("", begin, sample.codes[begin:last])
+        candidates |= find_edges(edges, piece, begin, last, candidates["donor"])
+        letters = [sample.stretch(number) for number in groups[k].tolist()]
+        sites = place_ends(candidates, letters, stretches[:, 0])
+        return sites.adding(**{name: sites[name].astype(of) for name, of in _NUMBERS.items()})
 
     return ScoredCandidates(sample, groups, _of_all(one, len(groups), watch))
 
 
-def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: EndFinder) -> Sites:
+def _scored(sample: GenomeSample, stretches: NDArray[np.int64], end: EndFinder) -> Sites:
     """Return the candidates of a signal in stretches that follow each other."""
-    begins, ends = sample.bounds[rows].T
+    begins, ends = stretches.T
     begin, last, reach = int(begins[0]), int(ends[-1]), end.finder.length
     piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach])
     filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})

@@ -24,6 +24,7 @@ from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.model import ROUNDS, PairedModel, expectation, round_line
 from seqmtl.splicing.rounds import SelfTrainingRound
 from seqmtl.splicing.self_training import CEILING, SelfTraining
+from seqmtl.training.solver import ONE_THREAD
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +108,7 @@ def with_relatives(model: PairedModel, name: str, like: str) -> PairedModel:
     )
 
 
+@ONE_THREAD
 def add_unlabelled(
     model: PairedModel,
     name: str,

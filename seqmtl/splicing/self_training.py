@@ -65,9 +65,7 @@ from seqmtl.splicing.estimates import (
 from seqmtl.splicing.genetic_code import stops_of
 from seqmtl.splicing.genome_sample import (
     FOLDS,
-    Ends,
     GenomeSample,
-    ScoredCandidates,
     find_candidates,
 )
 from seqmtl.splicing.layer import ALL, ENDS, DonorLetters, U12Introns, logit
@@ -203,12 +201,15 @@ class SelfTraining:
         self.weights = self.relatives.weights
         self._relatives_by_name = dict(zip(model.donor.tasks, named.weights.tolist(), strict=True))
         self.rounds: list[SelfTrainingRound] = []
-        self.state = estimates_of_relatives(
-            model, name, self.weights, named.weights, donors, stops_of(name, like)
-        )
+        stops = stops_of(name, like)
+        self.state = estimates_of_relatives(model, name, self.weights, named.weights, donors, stops)
         self.state = replace(self.state, lengths=self._lengths([]))
         self._starts = [end.weights([name])[0] for end in self.state.whole]
-        self._candidates, self._reversed = self._score_both()
+        u12, control = u12_ends(model.u12, self.state.u12), sample.part(_CONTROL_BASES)
+        ends = end_finders(self.state.whole, name, self.state.donors, u12)
+        self._candidates = find_candidates(sample, ends, stops, self._at("scoring candidates"))
+        watch_control = self._at("scoring the reversed genome")
+        self._reversed = find_candidates(control.reversed(), ends, stops, watch_control)
         self.posteriors = self._settle()
         self.rounds.append(self._summarize_round(None))
 
@@ -266,20 +267,12 @@ class SelfTraining:
         watch(0.0)
         return watch
 
-    def _score_both(self) -> tuple[ScoredCandidates, ScoredCandidates]:
-        """Return the candidates of the sample, and of a reversed part, scored by the state."""
-        pairs, u12 = self.state.ends, u12_ends(self.model.u12, self.state.u12)
-        pairs = pairs[:1] if pairs[1] is pairs[0] else pairs  # that of the relatives
-        finders = in_order(
-            lambda pair: end_finders(pair, self.name, self.state.donors, u12), list(pairs)
-        )
-        ends: list[Ends] = [(donor, acceptor) for donor, acceptor in finders]
-        ends *= FOLDS // len(pairs)
-        control = self.sample.part(_CONTROL_BASES).reversed()
-        return (
-            find_candidates(self.sample, ends, self._at("scoring candidates")),
-            find_candidates(control, ends, self._at("scoring the reversed genome")),
-        )
+    def _rescore(self) -> None:
+        """Score the candidates by the models of the state."""
+        pairs, donors = list(self.state.ends), self.state.donors
+        ends = list(in_order(lambda pair: end_finders(pair, self.name, donors), pairs))
+        self._candidates = self._candidates.rescored(ends, self._at("scoring candidates"))
+        self._reversed = self._reversed.rescored(ends, self._at("scoring the reversed genome"))
 
     def _settle(self) -> SitePosteriors:
         """Run the chain until lengths and rare kinds of introns settle; return the last result."""
@@ -453,7 +446,7 @@ class SelfTraining:
             with messages_from(logging.WARNING):
                 self.state = self._adapt()
             moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
-            self._candidates, self._reversed = self._score_both()
+            self._rescore()
             self.posteriors = self._settle()
             last = self._summarize_round(old[-1], float(np.mean(moved)))
             if (reason := self._worse(last)) and not self.state.is_alone:
