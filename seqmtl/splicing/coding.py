@@ -249,8 +249,8 @@ class _Words(NamedTuple):
         """Return the words of samples, whose stop codons are these."""
         tables, pieces, is_open = [], [], []
         positions, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for t, (sample, words_of_end) in enumerate(zip(samples, stops, strict=True)):
-            numbers = [*map(_codon_number, words_of_end)]
+        for t, (sample, stops_of_sample) in enumerate(zip(samples, stops, strict=True)):
+            numbers = [*map(_codon_number, stops_of_sample)]
             for letters, number in zip(*_drawn(sample.exons, sample.exon_classes), strict=True):
                 is_end = np.isin(list_words(letters, 3), numbers)[2:]
                 is_open.append([not is_end[(3 - frame) % 3 :: 3].any() for frame in range(3)])

@@ -265,12 +265,11 @@ def fit_layer(
         k = donor.tasks.index(task)
         pieces[k] = pieces[k].plus(sample)
     weights = np.maximum(similarity(relatedness), 0.0) ** 2
-    stops = [stops_of(task) for task in donor.tasks]
+    stops = {task: stops_of(task) for task in donor.tasks}
+    contents = learn_contents(pieces, weights, stops=list(stops.values()))
     tasks = {}
-    for task, content, ends in zip(
-        donor.tasks, learn_contents(pieces, weights, stops=stops), stops, strict=True
-    ):
-        learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content, ends)
+    for task, content in zip(donor.tasks, contents, strict=True):
+        learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content, stops[task])
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
             paths, of_task = (donors, acceptors), (task, order[task])

@@ -21,9 +21,10 @@ that of the relatives. The numbers of the layer are those of genomes then, to wh
 own sites were fitted (:func:`seqmtl.splicing.estimates.with_numbers_of_genomes`).
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
-introns are false. There are three rounds, fewer if these are too many, or too few of the introns
-expected are called. (Their number is no guide: false calls may leave.) Introns with evidence of
-reads or proteins are sites in every round.
+introns are false. There are three rounds, fewer if these are too many, or if too few of the introns
+expected are called. Whether there are more calls than before does not matter: where relatives call
+too many, the false ones become fewer. Introns with evidence of reads or proteins are sites in every
+round.
 (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
 weights from posteriors: Dempster, Laird and Rubin, 1977.)
 """
@@ -114,8 +115,8 @@ _MIN_CALLS_OF_FOLD = 4  # outside each fold, never fewer
 _FALSE_PER_REVERSED = 2.0
 _MAX_REVERSED_RATE = 0.3  # beyond which a round is dropped; mammals have 0.1 to 0.3
 #: Share of the true sites expected that must be more likely than not, before a round and after it.
-#: A kiwifruit with 0.35 gains as much as any genome from rounds; yeast and a piece of a fly's
-#: genome full of repeats, with 0.22, lose.
+#: With 0.35, a kiwifruit gains most from rounds; with 0.22, yeast and a piece of a fly's genome
+#: full of repeats lose.
 MIN_CALLED_SHARE = 0.3
 # Error of the relatives' weights: see seqmtl.adaptation.relatives.spread. It was chosen on pieces
 # of genomes of a rust, a worm, two of a fly, a parasite, a human and a cat, with the organisms of
@@ -449,7 +450,7 @@ class SelfTraining:
             self._rescore()
             self.posteriors = self._settle()
             last = self._summarize_round(old[-1], float(np.mean(moved)))
-            if (reason := self._worse(last)) and not self.state.is_alone:
+            if (reason := self._reason_to_stop(last)) and not self.state.is_alone:
                 self.state, self._candidates, self.posteriors = old
                 logger.info(
                     "%s: stopped after round %d: %s", self.name, len(self.rounds) - 1, reason
@@ -458,8 +459,8 @@ class SelfTraining:
             self.rounds.append(last)
             on_round(last)
 
-    def _worse(self, new: SelfTrainingRound) -> str:
-        """Return a phrase on why a round is not taken; "" if it is."""
+    def _reason_to_stop(self, new: SelfTrainingRound) -> str:
+        """Return why a round is dropped and is the last, as a phrase; "" if it is not."""
         if new.reversed_rate > _MAX_REVERSED_RATE:
             return (
                 f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
@@ -625,7 +626,7 @@ class SelfTraining:
     def _calls(self) -> dict[str, Any]:
         """Return the number of introns expected, and called, with the share expected to be false.
 
-        Those expected are half of the sites expected: many introns of low probability add up.
+        An intron has two sites, so half as many are expected as sites, unlikely ones among them.
         """
         expected = sum(expected_sites(self.posteriors)) / len(ENDS)
         p = listed_lengths(self.posteriors)[1] * CEILING
