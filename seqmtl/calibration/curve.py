@@ -226,7 +226,7 @@ def describe_curve(
     n_found, wrong = np.cumsum(true), per_decoy * np.cumsum(decoys)
     thresholds = []
     for recall in RECALLS:
-        level = int(np.searchsorted(n_found, np.ceil(recall * n_true - 1e-9)))
+        level = int(np.searchsorted(n_found, recall * n_true - 1e-9))
         thresholds.append(
             {
                 "recall": recall,

@@ -115,6 +115,15 @@ def test_rows_of_many_candidates_are_those_candidates(method):
         assert order.size == counts.sum()
 
 
+def test_thresholds_reach_recalls_of_sites_that_count_less_than_one():
+    weights = np.array([0.9, 0.8, 0.7, 0.5, 1.0, 1.0])
+    y, scores = np.array([1, 1, 1, 1, -1, -1]), np.array([4.0, 3.0, 2.0, 1.0, 0.5, 0.0])
+    curve = fit_curve(scores, y, weights, "sigmoid")
+    thresholds = describe_curve(curve, scores, y, weights)["thresholds"]
+    reached = [row["score"] for row in thresholds if row["recall"] in (0.5, 0.8, 0.95)]
+    assert reached == [3.0, 2.0, 1.0]  # of 0.9, 1.7, 2.4 and 2.9
+
+
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 def test_equal_probabilities_come_from_equal_scores_only(method):
     rng = np.random.default_rng(7)
