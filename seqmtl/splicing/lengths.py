@@ -163,7 +163,8 @@ def relatives_density(
     edge = min(_LONGEST, max(_LONGEST if len(layer.tails) else layer.longest for layer in layers))
     density = np.zeros(edge)
     for layer, share in zip(layers, weights * counts / (counts + _ENOUGH), strict=True):
-        density += share * layer.density(edge)
+        if share:
+            density += share * layer.density(edge)
     return np.asarray(density / density.sum())
 
 
