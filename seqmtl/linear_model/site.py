@@ -76,10 +76,9 @@ class Site:
         """
         if not self.length:
             raise ValueError(
-                "the model does not know which base of its windows is the site; train on windows "
-                "that tell it, such as Windows.from_strings(..., site=100), with seqmtl train or "
-                "MultiTaskClassifierCV, which look for it, or on features that need no site, such "
-                "as gapped:8/6"
+                "the model does not know which base of its windows is the site; tell it to seqmtl "
+                "train --site or Windows.from_strings(..., site=100), or train on features that "
+                "need no site, such as gapped:8/6"
             )
 
     def consensus_at(
