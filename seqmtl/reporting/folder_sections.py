@@ -105,9 +105,7 @@ def _rounds(contents: FolderContents, name: str, facts: Mapping[str, Any]) -> Va
         Column("Acceptors", ("expected", 1), ",.0f"),
         Column("Donors, p ≥ 0.9", ("n_p90", 0), ",.0f"),
         Column("Acceptors, p ≥ 0.9", ("n_p90", 1), ",.0f"),
-        Column("Retained", "retained", ".0%"),
         Column("Reversed rate", "reversed_rate", ".1%"),
-        Column("Weight change", "weight_change", ".2f"),
     ]
     rounds, relatives = facts["rounds"], facts.get("relatives")
     return {

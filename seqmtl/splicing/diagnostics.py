@@ -18,9 +18,7 @@ from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 _GC = (0.19, 0.523)  # share of G and C in the genomes of the table
-_MAX_CHANGE = 0.8  # change of the site models' weights: 0.3 to 0.6 in the table
 _MAX_REVERSED = 0.1  # introns called in the reversed genome, per intron called
-_MIN_RETAINED = 0.8  # share of the calls of one round that the next confirms
 _RARE = 0.05  # share of the relatives' introns that are as short, or as long, as the median called
 _MAX_BASES = 2_000_000  # bases to check the genetic code in
 _PRECISION = 0.9  # of the introns of p >= 0.9
@@ -68,8 +66,7 @@ def warnings_for(
     )
     if not has_calls:
         return warnings
-    median, retained = last.median, last.retained
-    reversed_rate, change = last.reversed_rate, last.weight_change
+    median, reversed_rate = last.median, last.reversed_rate
     below = float(prior[:median].sum() / prior.sum())
     warn(
         not _RARE <= below <= 1 - _RARE,
@@ -77,19 +74,9 @@ def warnings_for(
         f"relatives' introns are as {'short' if below < 0.5 else 'long'}",
     )
     warn(
-        change > _MAX_CHANGE,
-        "its splice-site motifs differ strongly from those of the relatives: the weights of the "
-        f"site models changed by {change:.0%}, at most {_MAX_CHANGE:.0%} in the genomes tested",
-    )
-    warn(
         reversed_rate > _MAX_REVERSED,
         f"the estimated false discovery rate is {reversed_rate:.0%}: introns called in the "
         "reversed genome, which has none, per intron called",
-    )
-    warn(
-        retained < _MIN_RETAINED,
-        f"the last round confirmed {retained:.0%} of the calls of the one before, "
-        f"{_MIN_RETAINED:.0%} or more in the genomes tested",
     )
     return warnings
 

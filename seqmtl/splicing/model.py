@@ -94,7 +94,7 @@ _CASES = (
 )
 _PRECISION = record({"organisms": items(text)}, {case: _SHARES for case, _ in _CASES})
 #: The heading of the lines of :func:`round_line`.
-ROUNDS = "round    donors  acceptors     p >= 0.9  retained  reversed  change  introns (bases)"
+ROUNDS = "round    donors  acceptors     p >= 0.9  reversed  introns (bases)"
 _ANY = mapping(lambda name, value: None, 1)
 _HEADER = record(
     {
@@ -406,7 +406,7 @@ def round_line(number: int, facts: Mapping[str, Any]) -> str:
     high = "{:,.0f}, {:,.0f}".format(*facts["n_p90"])
     return (
         f"{number:>5} {facts['expected'][0]:>9,.0f} {facts['expected'][1]:>10,.0f} {high:>12} "
-        f"{facts['retained']:>9.0%} {facts['reversed_rate']:>9.1%} {facts['weight_change']:>7.2f}  "
+        f"{facts['reversed_rate']:>9.1%}  "
         f"{facts['shortest']:,}-{facts['median']:,}-{facts['longest']:,}"
     )
 

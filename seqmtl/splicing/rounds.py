@@ -13,7 +13,7 @@ from seqmtl.splicing.chain import Posteriors, with_letters
 from seqmtl.splicing.layer import PairLayer
 
 LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
-HIGH = 0.9  # posterior of the calls to learn from
+HIGH = 0.9  # least posterior of a call that is almost certain
 
 _LOG_ODDS = np.linspace(-50.0, 50.0, 1_001)  # of sites, at which sums of posteriors are compared
 
@@ -35,26 +35,20 @@ class SelfTrainingRound(NamedTuple):
         That of the sites which are more likely than not.
     n_p90 : tuple of int
         Donors and acceptors with a posterior of 0.9 or more.
-    retained : float
-        Share of these sites of the round before that still have a posterior of 0.5.
     reversed_rate : float
         Introns expected in the reversed sample, per intron expected in the sample.
     shortest, median, longest : int
         Bases of the shortest intron considered, of the median one called, and of the length that
         99.5 % of the introns do not exceed.
-    weight_change : float
-        Norm of the change of the site models' weights, divided by that of the relatives' weights.
     """
 
     expected: Annotated[tuple[float, float], _TWO]
     likely: Annotated[float, _size]
     n_p90: Annotated[tuple[int, int], _TWO]
-    retained: Annotated[float, _size]
     reversed_rate: Annotated[float, _size]
     shortest: int
     median: int
     longest: int
-    weight_change: Annotated[float, _size]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a model file has them."""

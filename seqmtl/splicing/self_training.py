@@ -205,14 +205,13 @@ class SelfTraining:
         stops = stops_of(name, like)
         self.state = estimates_of_relatives(model, name, self.weights, named.weights, donors, stops)
         self.state = replace(self.state, lengths=self._lengths([]))
-        self._starts = [end.weights([name])[0] for end in self.state.whole]
         u12, control = u12_ends(model.u12, self.state.u12), sample.part(_CONTROL_BASES)
         ends = end_finders(self.state.whole, name, self.state.donors, u12)
         self._candidates = find_candidates(sample, ends, stops, self._at("scoring candidates"))
         watch_control = self._at("scoring the reversed genome")
         self._reversed = find_candidates(control.reversed(), ends, stops, watch_control)
         self.posteriors = self._settle()
-        self.rounds.append(self._summarize_round(None))
+        self.rounds.append(self._summarize_round())
 
     def _settled_relatives(self) -> tuple[RelativeWeights, RelativeWeights]:
         """Return the relatives by `like` and `tree`, and with weights settled on the genome.
@@ -336,16 +335,8 @@ class SelfTraining:
         lengths, p = listed_lengths(self.posteriors)
         return lengths[p >= LIKELY]
 
-    def _summarize_round(
-        self, before: SitePosteriors | None, moved: float = 0.0
-    ) -> SelfTrainingRound:
+    def _summarize_round(self) -> SelfTrainingRound:
         """Return the summary of the last round."""
-        sure = high_sites(self.posteriors)
-        retained = 1.0
-        if before is not None:
-            old = np.concatenate([np.exp(chain.sites) >= HIGH for _, chain in before])
-            new = np.concatenate([np.exp(chain.sites) >= LIKELY for _, chain in self.posteriors])
-            retained = float(new[old].mean()) if old.any() else 1.0
         expected = expected_sites(self.posteriors)
         lengths, layer = self._called_lengths(), self.state.layer()
         likely = likely_sites(self.posteriors)
@@ -353,13 +344,11 @@ class SelfTraining:
         return SelfTrainingRound(
             expected,
             likely,
-            sure,
-            retained,
+            high_sites(self.posteriors),
             min(reversed_rate, 1.0),
             layer.shortest,
             int(np.median(lengths)) if lengths.size else 0,
             layer.span,
-            moved,
         )
 
     def _reversed_sites(self) -> float:
@@ -446,10 +435,9 @@ class SelfTraining:
             old = self.state, self._candidates, self.posteriors
             with messages_from(logging.WARNING):
                 self.state = self._adapt()
-            moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
             self._rescore()
             self.posteriors = self._settle()
-            last = self._summarize_round(old[-1], float(np.mean(moved)))
+            last = self._summarize_round()
             if (reason := self._reason_to_stop(last)) and not self.state.is_alone:
                 self.state, self._candidates, self.posteriors = old
                 logger.info(
@@ -595,12 +583,6 @@ class SelfTraining:
             labels=labels,
             task_names=(self.name,),
         )
-
-    def _moved(self, end: MultiTaskModel, k: int) -> float:
-        """Return how far the weights of a site model are from those of the relatives."""
-        weights, _ = end.weights([self.name])
-        start = self._starts[k]
-        return float(np.linalg.norm(weights - start) / np.linalg.norm(start))
 
     def _warnings(self) -> list[str]:
         """Return why there were no rounds, or else what is unlike the genomes tested."""
