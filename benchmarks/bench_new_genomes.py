@@ -146,7 +146,7 @@ def main() -> None:
         own.train(lambda _: None)
         if len(own.rounds) > 1:
             models["rounds"] = own.paired()
-        is_enough = own.is_enough or len(own.rounds) > 1
+        is_enough = not own.shortage or len(own.rounds) > 1
         for kind, made in models.items():
             calls = called(made, organism, genome)
             case = {"genome": name, "clade": clade, "model": kind if is_enough else "few"}

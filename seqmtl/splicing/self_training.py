@@ -110,10 +110,10 @@ _DECOYS_OF_LABELLED = 2_000  # with 40 to 400, the AUPRC is 0.02 to 0.05 lower
 # ten times as long as usual 42, and gains from training on them.
 _MIN_CALLS, _MIN_CALLS_PER_MB = 24.0, 5.0
 _MIN_CALLS_OF_FOLD = 4  # outside each fold, never fewer
-# False calls per call in the reversed genome, at worst. A piece of mouse with 0.45 of these per
-# call gains from training; shuffled genomes have 0.6 to 1.
-_FALSE_PER_REVERSED = 2.0
-_MAX_REVERSED_RATE = 0.3  # beyond which a round is dropped; mammals have 0.1 to 0.3
+# Calls in the reversed genome per call, beyond which no round begins, and beyond which one is
+# dropped. A piece of mouse with 0.45 gains from rounds; shuffled genomes have 0.6 to 1. After a
+# round, mammals have 0.1 to 0.3.
+_MAX_REVERSED_RATE, _MAX_REVERSED_RATE_AFTER = 0.5, 0.3
 #: Share of the true sites expected that must be more likely than not, before a round and after it.
 #: With 0.35, a kiwifruit gains most from rounds; with 0.22, yeast and a piece of a fly's genome
 #: full of repeats lose.
@@ -357,17 +357,8 @@ class SelfTraining:
         return likely * self.sample.size / self._reversed.sample.size
 
     @property
-    def is_enough(self) -> bool:
-        """Whether there are calls enough to train on, beside the labelled ones; see `shortage`."""
-        return not self.shortage
-
-    @property
     def shortage(self) -> str:
-        """Why there are too few calls to train on, beside labelled ones; "" if there are enough.
-
-        Calls count less twice those that the reversed genome would have.
-        """
-        reversed_rate = self.rounds[-1].reversed_rate
+        """Why the calls, beside labelled ones, are not to train on; "" if they are."""
         n_calls = min(_MIN_CALLS, _MIN_CALLS_PER_MB * self.sample.size / 1e6)
         least = max(n_calls / FOLDS, _MIN_CALLS_OF_FOLD)
         for fold in range(FOLDS):
@@ -383,9 +374,7 @@ class SelfTraining:
             )
             sure = sure.take(_first_copies(self.sample.codes, sure, _REPEAT_FLANK))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
-            n = min(donors, acceptors)
-            left = n * max(0.0, 1 - _FALSE_PER_REVERSED * reversed_rate)
-            if n < least:
+            if min(donors, acceptors) < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
                     f"too few predictions for self-training: {donors:,} donors and {acceptors:,} "
@@ -393,13 +382,11 @@ class SelfTraining:
                     f"{np.ceil(least):.0f} of each are needed (copies of a repeat count once); the "
                     "genome has hardly any introns, or is unlike the relatives"
                 )
-            if left < least:
-                return (
-                    f"too few predictions for self-training: of {donors:,} donors and "
-                    f"{acceptors:,} acceptors with p >= 0.5 in one half of the genome, as few as "
-                    f"{left:,.0f} of each may be true, and {np.ceil(least):.0f} are needed; the "
-                    f"reversed genome, where all introns are false, has {reversed_rate:.0%} as many"
-                )
+        if (rate := self.rounds[-1].reversed_rate) > _MAX_REVERSED_RATE:
+            return (
+                "too uncertain predictions for self-training: the reversed genome, where all "
+                f"introns are false, has {rate:.0%} as many"
+            )
         if (share := self._called_share) < MIN_CALLED_SHARE:
             return (
                 f"too uncertain predictions for self-training: only {share:.0%} of the introns "
@@ -431,7 +418,7 @@ class SelfTraining:
             is_alone = self.is_enough_known and bool(self._shortage)
             self.state = replace(self.state, is_alone=is_alone)
         max_rounds = 1 if self.state.is_alone else self._max_rounds
-        while len(self.rounds) <= max_rounds and (self.state.is_alone or self.is_enough):
+        while len(self.rounds) <= max_rounds and (self.state.is_alone or not self.shortage):
             old = self.state, self._candidates, self.posteriors
             with messages_from(logging.WARNING):
                 self.state = self._adapt()
@@ -449,7 +436,7 @@ class SelfTraining:
 
     def _reason_to_stop(self, new: SelfTrainingRound) -> str:
         """Return why a round is dropped and is the last, as a phrase; "" if it is not."""
-        if new.reversed_rate > _MAX_REVERSED_RATE:
+        if new.reversed_rate > _MAX_REVERSED_RATE_AFTER:
             return (
                 f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
                 "reversed genome, where all are false"
