@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from seqmtl.datasets.config import JunctionRules, SiteRules
 from seqmtl.datasets.introns import check_introns, find_introns
-from seqmtl.datasets.signals import annotated_sites
-from seqmtl.datasets.true_sites import SiteResolver
+from seqmtl.datasets.signals import annotated_sites, positions_of
+from seqmtl.datasets.true_sites import SiteResolver, count_reasons
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
@@ -56,8 +57,8 @@ def read_known_introns(
     path : str
         GFF3 or GTF of genes, whose introns are the gaps between exons; or what
         :func:`seqmtl.io.junctions.read_junctions` reads, BED12 of genes or alignments and hints of
-        introns among it. A single read is enough. Introns on contigs that the genome lacks are
-        left out, with a warning.
+        introns among it. A single read is enough. Introns and sites that are left out, such as
+        those on contigs that the genome lacks, are counted in a warning.
     organism : str
         Its name, for messages.
     fasta : str
@@ -79,18 +80,31 @@ def read_known_introns(
     introns = annotation
     if introns is None:
         introns = find_introns(organism, path, junctions, genome, JunctionRules(min_reads=1))
+        for reason, n in Counter(row.reason for row in introns.exclusions).items():
+            logger.warning("%s: %d introns are left out: %s", path, n, reason)
     bounds = {(t.contig, *intron) for t in introns.transcripts for intron in t.introns}
     bounds = _on_contigs(bounds, genome, path, fasta)
     sites_of_signals: list[Sites] = []
     for signal, model in zip(signals, models, strict=True):
         resolver = SiteResolver(organism, path, genome, model.site, model.length)
         annotated = annotated_sites(introns, signal, rules.min_intron)
-        sites = resolver.find(annotated, allow_missing=True, remedy="").sites
+        found = resolver.find(annotated, allow_missing=True, remedy="")
+        sites = found.sites
         if len(sites) < _MIN_SITES:
             raise InputFormatError(
                 f"at least {_MIN_SITES} {signal}s with the letters of the model and a whole window "
                 f"are needed, got {len(sites)}; give more introns, or none",
                 path=path,
+            )
+        n_annotated = len({*positions_of(annotated)})
+        if len(sites) < n_annotated:
+            logger.warning(
+                "%s: %d of %d %ss are left out: %s",
+                path,
+                n_annotated - len(sites),
+                n_annotated,
+                signal,
+                "; ".join(count_reasons(found.exclusions)),
             )
         sites_of_signals.append(Sites(sites.starts, sites.is_reverse))
     if annotation is not None:

@@ -76,6 +76,7 @@ TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
 PARTS = "transcript in parts (part=), whose gaps need not be introns"
 COPIES = "several transcripts with one ID"
 NO_PARENT = "exon or CDS that belongs to no transcript"
+NO_EXON = "transcript of codons or UTRs alone, without exons or CDS"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
@@ -111,7 +112,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     Some transcripts are left out and listed: those without a strand, those that the annotation
     calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
     of another one, such as microRNAs of a precursor, and exons of a gene whose transcripts have
-    some. A warning says if they are more than 1 %. ``##FASTA`` ends the annotation.
+    some, and codons or UTRs without exons or CDS. A warning says if they are more than 1 %.
+    ``##FASTA`` ends the annotation.
 
     Parameters
     ----------
@@ -719,6 +721,8 @@ class _Builder:
             flags |= self.flags.get(gene + b"\t" * pieces[0].is_gtf, 0)
             for row in self.rows[name]:
                 flags |= row.flags
+        if not any(piece.parts[piece.chained] for piece in pieces):
+            return NO_EXON
         if flags & TRANS_SPLICED:
             return TRANS
         if flags & IN_PARTS:

@@ -32,7 +32,7 @@ _CIGAR = re.compile(r"(?:\d+[MIDNSHP=X])+")
 _MAX_MINIMAP2_SCORE = 6  # its score of the letters of an intron
 _HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group|al_score)=")
 _OF_GENE = re.compile(r"(?i)(?:^|;)\s*(?:id\s*=|parent\s*=|transcript_id|gene_id)")
-_MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})\b")
+_MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})(?!\d)")
 
 #: Contig, start, end and strand.
 Intron = tuple[str, int, int, str]

@@ -498,6 +498,21 @@ def _cds_without_strand(gene):
     return _without_strand("".join(line for line in lines if "\tCDS\t" in line))
 
 
+def _codons_alone(gene):
+    """Rows of codons, between which there is no intron (start_stop.gff of UTRrnaseq)."""
+    lines = gtf(gene, codons=True).splitlines(keepends=True)
+    return "".join(line for line in lines if "_codon\t" in line)
+
+
+def _utrs_alone(gene):
+    """UTRs whose parent is written in another way than that of the exons."""
+
+    def line(kind, a, b):
+        return row(gene, kind, a, b, f"Parent={gene.name}.other")
+
+    return _utrs(gene, ("five_prime_UTR", "three_prime_UTR"), line)
+
+
 OF_CODING = (*SPLICE, *CODONS)
 NO_STRAND = "transcript without a strand"
 #: How the genes are written, signals, and the reason, if they are left out by the reader.
@@ -527,6 +542,8 @@ EXCLUDED = {
         SPLICE,
         "exon or CDS that belongs to no transcript",
     ),
+    "codons alone, GTF": (_codons_alone, CODONS, "transcript of codons or UTRs alone"),
+    "UTRs alone": (_utrs_alone, ENDS, "transcript of codons or UTRs alone"),
     "other source": (lambda g: gff3(g).replace("\tt\t", "\tother\t"), ALL, None),
     "rows of introns": (_introns_in_utrs, SPLICE, None),
     "codons of pseudogenes": (lambda g: gff3(g, more=";pseudo=true"), CODONS, None),
@@ -872,6 +889,7 @@ def _minimap2(n_reads, scores=(6,)):
 
 JUNCTIONS = {
     "BRAKER": (_hints(), 5),
+    "UTRrnaseq": (_hints("mult=5_GTAG", score="0"), 5),
     "GeneMark": (_hints(".", score="5"), 5),
     "AUGUSTUS without mult": (_hints("src=P;pri=4"), 1),
     "ProtHint": (_hints("al_score=0.24; splice_sites=gt_ag;", score="5"), 5),

@@ -130,6 +130,20 @@ def test_introns_on_contigs_that_the_genome_lacks_are_counted(write, genome, cap
     assert re.search(told, caplog.text)
 
 
+def test_introns_that_are_left_out_are_counted(write, genome, caplog):
+    # of pyrimidines, at the end of the contig, and of fewer reads than another one at its donor
+    rows = ["800\t850\tr\t1\t.", "950\t998\tr\t1\t+", "100\t500\tr\t1\t+"]
+    text = _bed6().replace("100\t150\tr\t1", "100\t150\tr\t99")
+    _read(write(text + "".join(f"chr\t{row}\n" for row in rows), "i.bed"), genome)
+    assert [record.getMessage().partition("i.bed: ")[2] for record in caplog.records] == [
+        "1 introns are left out: junction without a strand, whose letters are not GT-AG, GC-AG or "
+        "AT-AC",
+        "1 of 4 donors are left out: letters at the site are not the signal's",
+        "2 of 5 acceptors are left out: window over an end of the contig; junction with less than "
+        "min_share of the reads of one that overlaps it",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
