@@ -196,8 +196,8 @@ class TaskKernel:
 
     def scaled(self) -> Self:
         """Return the mean of the K_m, scaled to a unit diagonal."""
-        scale = np.sqrt(np.diagonal(self.matrix))
-        return type(self)(self.names, self._mean().rescaled(scale, np.divide), self.source)
+        mean = self._mean()
+        return type(self)(self.names, mean.rescaled(mean.diagonals()[0] ** -0.5), self.source)
 
     @classmethod
     def join(cls, kernels: Sequence[Self], source: str, labels: Iterable[str]) -> Self:
