@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from seqmtl.estimators import (
         MultiTaskClassifierCV as MultiTaskClassifierCV,
         MultiTaskMKLClassifier as MultiTaskMKLClassifier,
-        MultiTaskOneClassSVM as MultiTaskOneClassSVM,
         MultiTaskRegressorCV as MultiTaskRegressorCV,
         MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
@@ -58,7 +57,7 @@ COMMANDS = (
 _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
-    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
+    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier "
     "MultiTaskRegressorCV MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",

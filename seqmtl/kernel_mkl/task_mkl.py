@@ -61,10 +61,6 @@ class TaskMKLClassifier(KernelClassifier):
         self.objective_, self.n_iter_ = solution.objective, len(solution.history)
         self.gap_ = solution.gap
         self.history_ = list(solution.history)
-        self.model_.training |= {
-            "objectives": self.objectives_.tolist(),
-            "theta": self.theta_.tolist(),
-        }
 
 
 @dataclass(eq=False, repr=False)

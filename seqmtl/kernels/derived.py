@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,6 @@ class Normalized(BaseKernel):
     array([[0.6, 0. ]])
     """
 
-    kind: ClassVar[str] = "normalized"
     kernel: BaseKernel
 
     def check(self) -> None:
@@ -36,10 +35,6 @@ class Normalized(BaseKernel):
             raise ValueError(f"kernel must be one of seqmtl.kernels, got {self.kernel!r}")
         for name in ("is_psd", "inputs"):
             object.__setattr__(self, name, getattr(self.kernel, name))
-
-    def check_examples(self, X: Any) -> None:
-        """Check that the base kernel takes the examples."""
-        self.kernel.check_examples(X)
 
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m)."""

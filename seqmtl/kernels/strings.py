@@ -50,10 +50,6 @@ class StringKernel(BaseKernel):
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True or False, got {self.normalize!r}")
 
-    def check_examples(self, X: Any) -> None:
-        """Check that the examples are sequences of the alphabet."""
-        read_letters(X, self.alphabet)
-
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of n and m sequences."""
         x = self._read(X)
@@ -125,7 +121,6 @@ class WeightedDegreeKernel(StringKernel):
            [2.33..., 3.66...]])
     """
 
-    kind: ClassVar[str] = "weighted_degree"
     degree: int = 8
     shift: int = 0
 
@@ -246,7 +241,6 @@ class SpectrumKernel(KmerKernel):
            [ 7., 13.]])
     """
 
-    kind: ClassVar[str] = "spectrum"
     k: int = 3
 
     def check(self) -> None:
@@ -293,7 +287,6 @@ class MismatchKernel(SpectrumKernel):
     array([[7., 4., 2.]])
     """
 
-    kind: ClassVar[str] = "mismatch"
     k: int = 5
     mismatches: int = 1
 
@@ -338,7 +331,6 @@ class GappedKmerKernel(KmerKernel):
     array([[3., 1., 0.]])
     """
 
-    kind: ClassVar[str] = "gapped_kmer"
     length: int = 8
     k: int = 5
 
