@@ -37,8 +37,6 @@ if TYPE_CHECKING:
         KernelMKLClassifier as KernelMKLClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
-        PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
-        SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
     )
     from seqmtl.linear_model.model import MultiTaskModel as MultiTaskModel
@@ -68,8 +66,7 @@ _NAMES = {
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",
     "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier "
-    "MultiTaskKernelSVC ParetoMKLClassifier "
-    "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
+    "MultiTaskKernelSVC ParetoMKLClassifier pareto_path",
     "seqmtl.linear_model.model": "MultiTaskModel",
     "seqmtl.loading": "load",
     "seqmtl.sequences": "TaskArray Windows",

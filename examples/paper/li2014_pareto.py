@@ -33,6 +33,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs use the cores
 
 import numpy as np
+from _kernel_weights import PartiallySharedMKLClassifier, SparseMKLClassifier
 from _minimax import MinimaxClassifier
 from _shared import Options, kept
 from joblib import Parallel, delayed
@@ -43,8 +44,6 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from seqmtl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
     pareto_path,
 )
 from seqmtl.kernel_mkl.one_vs_one import split_pairs, vote

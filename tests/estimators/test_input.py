@@ -19,8 +19,6 @@ from seqmtl import (
     MultiTaskSVC,
     MultiTaskSVR,
     ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
     TaskArray,
     TaskTransformer,
     WeightedDegree,
@@ -34,9 +32,7 @@ ALL = [
     *WEIGHTED,
     MultiTaskSVR,
     ParetoMKLClassifier,
-    SparseMKLClassifier,
     IndividualMKLClassifier,
-    PartiallySharedMKLClassifier,
 ]
 every = pytest.mark.parametrize("kind", ALL)
 rng = np.random.default_rng(0)

@@ -11,7 +11,6 @@ from seqmtl import (
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
     TaskKernel,
     Windows,
 )
@@ -58,7 +57,7 @@ TWO = [Precomputed(np.diag(np.arange(1.0, 43))), Precomputed(np.eye(42))]
     ("model", "make"),
     [
         (IndividualMKLClassifier(TEXTS, tol=0.01), texts),
-        (PartiallySharedMKLClassifier(NUMBERS, tol=0.01), numbers),
+        (IndividualMKLClassifier(NUMBERS, tol=0.01), numbers),
         (KernelMKLClassifier(TEXTS, tol=0.01), windows),
         (ParetoMKLClassifier(TWO), lambda: (np.arange(42)[:, None], *numbers()[1:])),
         (MultiTaskKernelSVC("poly"), lambda: (numbers()[0], numbers()[1] > 0, numbers()[2])),

@@ -27,9 +27,9 @@ KERNELS = [
     GappedKmerKernel(length=4, k=2),
 ]
 FEATURES = {
-    "spectrum": lambda x, k, a: oracle.spectrum(x, k.k, a),
-    "mismatch": lambda x, k, a: oracle.mismatch(x, k.k, k.mismatches, a),
-    "gapped_kmer": lambda x, k, a: oracle.gapped(x, k.length, k.k, a),
+    SpectrumKernel: lambda x, k, a: oracle.spectrum(x, k.k, a),
+    MismatchKernel: lambda x, k, a: oracle.mismatch(x, k.k, k.mismatches, a),
+    GappedKmerKernel: lambda x, k, a: oracle.gapped(x, k.length, k.k, a),
 }
 some_dna = st.lists(st.text("ACGTacgtN", min_size=6, max_size=14), min_size=1, max_size=4)
 equal_dna = st.integers(4, 12).flatmap(
@@ -39,7 +39,7 @@ equal_dna = st.integers(4, 12).flatmap(
 
 def _brute(kernel, xs, zs, alphabet):
     def raw(a, b):
-        if kernel.kind == "weighted_degree":
+        if isinstance(kernel, WeightedDegreeKernel):
             letters = oracle.LETTERS[alphabet]
             return np.array(
                 [
@@ -50,7 +50,7 @@ def _brute(kernel, xs, zs, alphabet):
                     for x in a
                 ]
             )
-        make = FEATURES[kernel.kind]
+        make = FEATURES[type(kernel)]
         return oracle.gram(
             [make(x, kernel, alphabet) for x in a], [make(z, kernel, alphabet) for z in b]
         )
