@@ -2,7 +2,6 @@
 
 from seqmtl.kernels._base import BaseKernel, check_psd, check_symmetric
 from seqmtl.kernels.definitions import make_kernel
-from seqmtl.kernels.derived import Normalized
 from seqmtl.kernels.numeric import RBF, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -18,7 +17,6 @@ __all__ = [
     "GappedKmerKernel",
     "Linear",
     "MismatchKernel",
-    "Normalized",
     "Polynomial",
     "Precomputed",
     "SpectrumKernel",

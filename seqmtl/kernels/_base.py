@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Plain choices.
-_BLOCK = 64  # examples whose matrix gives a part of the diagonal
 _SYMMETRIC = 1e-10  # tolerance relative to the largest entry
 _NEGATIVE = 1e-8  # tolerance for negative eigenvalues, relative to the largest one
 
@@ -62,13 +61,6 @@ class BaseKernel(ABC):
         ndarray of float64, shape (n, m)
             ``k(X[i], Z[j])``.
         """
-
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return ``k(X[i], X[i])``, float64, shape (n,), without computing the whole matrix."""
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        starts = range(0, n, _BLOCK)
-        blocks = [np.diagonal(self(X[start : start + _BLOCK])) for start in starts]
-        return np.concatenate([np.zeros(0), *blocks])
 
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> BaseKernel:
         """Return the kernel with data-dependent parameters replaced by numbers.

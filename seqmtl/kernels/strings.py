@@ -61,11 +61,6 @@ class StringKernel(BaseKernel):
             values *= np.outer(row, column)
         return values
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) of every sequence, shape (n,)."""
-        values = self._diagonal(self._read(X))
-        return (values > 0).astype(np.float64) if self.normalize else values
-
     @abstractmethod
     def _read(self, X: Any) -> Any:
         """Convert sequences to the form that is compared."""

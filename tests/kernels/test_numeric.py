@@ -17,7 +17,6 @@ from seqmtl.kernels import (
     GappedKmerKernel,
     Linear,
     MismatchKernel,
-    Normalized,
     Polynomial,
     Precomputed,
     SpectrumKernel,
@@ -49,7 +48,6 @@ def test_values_are_those_of_the_formula(kernel, formula, X):
     expected = np.array([[formula(x, z) for z in X] for x in X])
     assert_allclose(K, expected, rtol=1e-6, atol=1e-7)
     assert_allclose(kernel(X, X[:2]), expected[:, :2], rtol=1e-6, atol=1e-7)
-    assert_allclose(kernel.diagonal(X), np.diag(expected), rtol=1e-6, atol=1e-7)
     check_psd(K, "K")
 
 
@@ -65,9 +63,8 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
     ours = SVC(kernel=resolved, tol=1e-8).fit(X, y)
     theirs = SVC(kernel=name, degree=2, gamma="scale", tol=1e-8).fit(X, y)
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
-    for compute in (kernel, kernel.diagonal):
-        with pytest.raises(ValueError, match="gamma must be a number when the kernel is computed"):
-            compute(X)
+    with pytest.raises(ValueError, match="gamma must be a number when the kernel is computed"):
+        kernel(X)
     assert kernel.resolve(np.ones((3, 2))).gamma == 1.0
     assert resolved(X.astype(np.float32)).dtype == np.float64
 
@@ -99,7 +96,6 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
         ),
         (lambda: check_psd(np.full((2, 2), np.nan), "k"), "k must be finite, got nan for"),
         (lambda: check_psd(np.array([1.0, 2.0]), "k"), r"square matrix, got shape \(2,\)"),
-        (lambda: Normalized("rbf"), r"kernel must be one of seqmtl\.kernels, got 'rbf'"),
     ],
 )
 def test_what_is_no_kernel_or_out_of_range_is_refused(make, message):
@@ -114,7 +110,6 @@ def test_precomputed_picks_rows(numbers):
     kernel = Precomputed(M)
     assert_array_equal(kernel(numbers), M[[2, 0]][:, [2, 0]])
     assert_array_equal(kernel(numbers, [1]), M[[2, 0]][:, [1]])
-    assert_array_equal(kernel.diagonal(numbers), [1.0, 2.0])
     assert kernel([], [1]).shape == (0, 1)
 
 
@@ -152,7 +147,6 @@ def test_precomputed_is_compared_by_its_matrix():
 )
 def test_kernels_are_values(kernel):
     assert clone(kernel, safe=False) == copy.deepcopy(kernel) == kernel
-    assert Normalized(kernel).is_psd is kernel.is_psd
     with pytest.raises(FrozenInstanceError, match="gamma"):
         kernel.gamma = 2.0
 
