@@ -187,7 +187,8 @@ def _pack(N: Any, lengths: Array) -> GroupedKernel:
     members = _merge_proportional(N)
     values = N[:, [columns[0] for columns in members]]
     tasks_of = np.split(values.indices.astype(np.int64), values.indptr[1:-1])
-    parents, largest, where = _parents(values), N.max(axis=0).toarray(), values.argmax(axis=0)
+    parents, largest = _parents(values), N.max(axis=0).toarray().ravel()
+    first_of = np.ravel(values.argmax(axis=0))  # of the tasks with the largest value
     children = [np.flatnonzero(parents == node).tolist() for node in range(len(members))]
     T, levels = N.shape[0], list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]()
     covered: list[tuple[NDArray[np.int64], Array]] = []
@@ -212,7 +213,7 @@ def _pack(N: Any, lengths: Array) -> GroupedKernel:
             paths = np.zeros((len(columns), N.shape[1]))
             for row, (_, _, path) in zip(paths, columns, strict=True):
                 for node in path:
-                    row[members[node]] = largest[members[node]] / of_root[where[node]]
+                    row[members[node]] = largest[members[node]] / of_root[first_of[node]]
             on_paths = np.flatnonzero(paths.any(axis=0))
             covered.append((on_paths, paths[:, on_paths]))
     kernels = tuple(_path_kernels(P, lengths[:, nodes]) for nodes, P in covered)
@@ -227,7 +228,8 @@ def _merge_proportional(N: Any) -> list[list[int]]:
         tasks, column = N.indices[first:last], N.data[first:last]
         direction = np.round(column / column.max(), 11)
         nodes.setdefault((tasks.tobytes(), direction.tobytes()), []).append(j)
-    return sorted(nodes.values(), key=lambda columns: -np.diff(N.indptr)[columns[0]])
+    n_tasks = np.diff(N.indptr)
+    return sorted(nodes.values(), key=lambda columns: -n_tasks[columns[0]])
 
 
 def _parents(values: Any) -> NDArray[np.int64]:
