@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from seqmtl.estimators import (
         MultiTaskClassifierCV as MultiTaskClassifierCV,
         MultiTaskMKLClassifier as MultiTaskMKLClassifier,
-        MultiTaskOneClassSVM as MultiTaskOneClassSVM,
         MultiTaskRegressorCV as MultiTaskRegressorCV,
         MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
         KernelMKLClassifier as KernelMKLClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
-        PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
-        SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
     )
     from seqmtl.linear_model.model import MultiTaskModel as MultiTaskModel
@@ -58,7 +55,7 @@ COMMANDS = (
 _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
-    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
+    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier "
     "MultiTaskRegressorCV MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
@@ -69,8 +66,7 @@ _NAMES = {
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",
     "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier "
-    "MultiTaskKernelSVC ParetoMKLClassifier "
-    "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
+    "MultiTaskKernelSVC ParetoMKLClassifier pareto_path",
     "seqmtl.linear_model.model": "MultiTaskModel",
     "seqmtl.loading": "load",
     "seqmtl.sequences": "TaskArray Windows",

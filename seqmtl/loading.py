@@ -24,7 +24,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
     Returns
     -------
-    MultiTaskModel, KernelModel or PairedModel
+    MultiTaskModel or PairedModel
 
     Raises
     ------
@@ -65,10 +65,6 @@ def _load(path: str | os.PathLike[str], *structures: str) -> Model:
 
     path = os.fspath(path)
     description, arrays = read_model_file(path, structures)
-    if description["model"] == "kernels":
-        from seqmtl.kernel_mkl.kernel_model import KernelModel
-
-        return KernelModel.rebuild(path, description, arrays)
     if description["model"] == "pairs":
         from seqmtl.splicing.model import PairedModel
 

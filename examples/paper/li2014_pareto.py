@@ -26,6 +26,7 @@ import os
 import sys
 import time
 import warnings
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs use the cores
 
 import numpy as np
+from _kernel_weights import PartiallySharedMKLClassifier, SparseMKLClassifier
 from _minimax import MinimaxClassifier
 from _shared import Options, kept
 from joblib import Parallel, delayed
@@ -43,12 +45,26 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from seqmtl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
     pareto_path,
 )
 from seqmtl.kernel_mkl.one_vs_one import split_pairs, vote
-from seqmtl.kernels import RBF, Linear, Normalized, Polynomial
+from seqmtl.kernels import RBF, BaseKernel, Linear, Polynomial
+
+
+@dataclass(frozen=True)
+class Normalized(BaseKernel):
+    """Another kernel of numbers scaled to k(x, x) = 1."""
+
+    kernel: BaseKernel
+
+    def __call__(self, X, Z=None):
+        """Return the kernel matrix."""
+        row, column = (
+            np.array([self.kernel(x[None])[0, 0] for x in data]) ** -0.5
+            for data in (X, X if Z is None else Z)
+        )
+        return self.kernel(X, Z) * np.outer(row, column)
+
 
 TRADE_OFFS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 2.0, 10.0, np.inf)
 SPREADS = [2.0**k for k in (-7, -5, -3, -1, 0, 1, 3, 5, 7)]

@@ -1,4 +1,4 @@
-"""Calibrate scores task by task: class probabilities, novelty thresholds."""
+"""Calibrate scores task by task: class probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from seqmtl._threads import in_order
 CALIBRATION: dict[str, tuple[str, ...]] = {
     "classification": ("slope", "intercept"),
     "regression": (),
-    "novelty": ("offset",),
 }
 _MOST_STEPS = 100
 _MIN_RISE = 0.01  # of the log-odds over all scores

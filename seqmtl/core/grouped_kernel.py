@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class GroupedKernel:
             if kernels.nodes is not None:
                 several = _pack(kernels.nodes, kernels.values)
                 written = several.widths[several.group] * (several.group >= 0)
-                if written.sum() <= _MAX_WRITES * len(kernels.nodes) ** 2:
+                if written.sum() <= _MAX_WRITES * kernels.nodes.shape[0] ** 2:
                     return several
             kernels = kernels.matrices()
         T = kernels.shape[-1]
@@ -172,8 +173,8 @@ class GroupedKernel:
         return weights
 
 
-def _pack(N: Array, lengths: Array) -> GroupedKernel:
-    """Distribute the nodes of trees over groups, from the roots down.
+def _pack(N: Any, lengths: Array) -> GroupedKernel:
+    """Distribute the nodes of trees, a csc_array (T, J), over groups, from the roots down.
 
     A node is below another if its tasks are among those of the other, and its values on them are
     proportional to those of the other. Columns with the same tasks and proportional values are one
@@ -185,22 +186,24 @@ def _pack(N: Array, lengths: Array) -> GroupedKernel:
     """
     members = _merge_proportional(N)
     values = N[:, [columns[0] for columns in members]]
-    is_on, parents = values > 0.0, _parents(values)
+    tasks_of = np.split(values.indices.astype(np.int64), values.indptr[1:-1])
+    parents, largest = _parents(values), N.max(axis=0).toarray().ravel()
+    first_of = np.ravel(values.argmax(axis=0))  # of the tasks with the largest value
     children = [np.flatnonzero(parents == node).tolist() for node in range(len(members))]
-    T, levels = len(N), list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]()
+    T, levels = N.shape[0], list[tuple[NDArray[np.int64], NDArray[np.int64], Array]]()
     covered: list[tuple[NDArray[np.int64], Array]] = []
     for root in np.flatnonzero(parents < 0).tolist():
-        top = len(levels)
+        top, of_root = len(levels), values[:, [root]].toarray()[:, 0]
         queue = [(top, [root])]
         while queue:
             level, nodes = queue.pop()
             if level == len(levels):
                 levels.append((np.full(T, -1), np.zeros(T, dtype=np.int64), np.ones(T)))
-            columns = _expand(nodes, is_on, children)
+            columns = _expand(nodes, tasks_of, children)
             group, column, scale = levels[level]
             for c, (node, tasks, _) in enumerate(columns):
                 group[tasks], column[tasks] = len(covered), c
-                scale[tasks] = values[tasks, root]
+                scale[tasks] = of_root[tasks]
                 below = children[node] if node >= 0 else []
                 if len(below) <= _WIDTH:  # siblings share a group; a larger family has one each
                     queue += [(level + 1, below)] if below else []
@@ -210,8 +213,7 @@ def _pack(N: Array, lengths: Array) -> GroupedKernel:
             paths = np.zeros((len(columns), N.shape[1]))
             for row, (_, _, path) in zip(paths, columns, strict=True):
                 for node in path:
-                    t = int(np.argmax(values[:, node]))
-                    row[members[node]] = N[t, members[node]] / values[t, root]
+                    row[members[node]] = largest[members[node]] / of_root[first_of[node]]
             on_paths = np.flatnonzero(paths.any(axis=0))
             covered.append((on_paths, paths[:, on_paths]))
     kernels = tuple(_path_kernels(P, lengths[:, nodes]) for nodes, P in covered)
@@ -219,38 +221,46 @@ def _pack(N: Array, lengths: Array) -> GroupedKernel:
     return GroupedKernel(kernels, group, column, scale, tuple(covered))
 
 
-def _merge_proportional(N: Array) -> list[list[int]]:
+def _merge_proportional(N: Any) -> list[list[int]]:
     """Return the columns of every node, nodes with more tasks first."""
-    nodes: dict[bytes, list[int]] = {}
-    for j in np.flatnonzero(N.any(axis=0)).tolist():
-        direction = N[:, j] / N[:, j].max()
-        nodes.setdefault(np.round(direction, 11).tobytes(), []).append(j)
-    return sorted(nodes.values(), key=lambda columns: -np.count_nonzero(N[:, columns[0]]))
+    nodes: dict[tuple[bytes, bytes], list[int]] = {}
+    for j, (first, last) in enumerate(pairwise(N.indptr.tolist())):
+        tasks, column = N.indices[first:last], N.data[first:last]
+        direction = np.round(column / column.max(), 11)
+        nodes.setdefault((tasks.tobytes(), direction.tobytes()), []).append(j)
+    n_tasks = np.diff(N.indptr)
+    return sorted(nodes.values(), key=lambda columns: -n_tasks[columns[0]])
 
 
-def _parents(values: Array) -> NDArray[np.int64]:
+def _parents(values: Any) -> NDArray[np.int64]:
     """Return the smallest earlier node that every node is below of, or -1.
 
     Children of a node have no task in common.
     """
-    is_on, parents = (values > 0.0).astype(float), np.full(values.shape[1], -1)
+    is_on, parents = (values > 0.0).astype(np.float64), np.full(values.shape[1], -1)
     # N_i and N_j are proportional on the tasks of j if Cauchy-Schwarz holds with equality
-    n_shared = is_on.T @ is_on
-    products = values.T @ values
-    squares = is_on.T @ values**2  # of column i on the tasks of j
-    for j in range(len(parents)):
-        above = np.flatnonzero(
-            (n_shared[j, :j] == n_shared[j, j])
-            & (products[j, :j] ** 2 >= (1.0 - _PROPORTIONAL) * products[j, j] * squares[j, :j])
+    n_shared, products, squares = (
+        (A.T @ B).tocsr() for A, B in ((is_on, is_on), (values, values), (is_on, values**2))
+    )  # squares: of column i on the tasks of j
+    n_tasks, norms = n_shared.diagonal(), products.diagonal()
+    for matrix in (n_shared, products, squares):
+        matrix.sort_indices()  # then the entries of all are at the same pairs
+    for j, (first, last) in enumerate(pairwise(n_shared.indptr.tolist())):
+        pairs = slice(first, first + np.searchsorted(n_shared.indices[first:last], j))
+        earlier = n_shared.indices[pairs]
+        is_above = (n_shared.data[pairs] == n_tasks[j]) & (
+            products.data[pairs] ** 2 >= (1.0 - _PROPORTIONAL) * norms[j] * squares.data[pairs]
         )
-        for i in above[::-1].tolist():
-            if not n_shared[j, :j][parents[:j] == i].any():
+        for i in earlier[is_above][::-1].tolist():
+            if not (parents[earlier] == i).any():
                 parents[j] = i
                 break
     return parents
 
 
-def _expand(nodes: list[int], is_on: NDArray[np.bool_], children: list[list[int]]) -> list[_Column]:
+def _expand(
+    nodes: list[int], tasks_of: list[NDArray[np.int64]], children: list[list[int]]
+) -> list[_Column]:
     """Replace the largest nodes by their children, while there are at most _WIDTH.
 
     Tasks of a node that none of its children has are one more column.
@@ -259,11 +269,11 @@ def _expand(nodes: list[int], is_on: NDArray[np.bool_], children: list[list[int]
     def parts(node: int, tasks: NDArray[np.int64], path: list[int]) -> list[_Column]:
         if node < 0 or not children[node]:
             return []
-        below = [(k, np.flatnonzero(is_on[:, k]), [*path, k]) for k in children[node]]
-        remaining = tasks[~is_on[tasks][:, children[node]].any(axis=1)]
+        below = [(k, tasks_of[k], [*path, k]) for k in children[node]]
+        remaining = np.setdiff1d(tasks, np.concatenate([tasks_of[k] for k in children[node]]))
         return [*below, (-1, remaining, path)] if remaining.size else below
 
-    columns = [(node, np.flatnonzero(is_on[:, node]), [node]) for node in nodes]
+    columns = [(node, tasks_of[node], [node]) for node in nodes]
     while True:
         grown = None
         # largest first: every step on one of its tasks writes the whole group

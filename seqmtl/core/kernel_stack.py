@@ -31,19 +31,29 @@ class KernelStack:
     ----------
     values : ndarray of float64, shape (M, T, T) or (M, J)
         K_m, or l.
-    nodes : ndarray of float64, shape (T, J), optional
+    nodes : SciPy csc_array of float64, shape (T, J), optional
         N.
     """
 
     values: Array
-    nodes: Array | None = None
+    nodes: Any = None
 
     @classmethod
-    def of_nodes(cls, N: Array, l: Array) -> KernelStack:
-        """Return the sums over nodes, shape (T, J), of lengths l, shape (M, J)."""
-        is_used = N.any(axis=0) & l.any(axis=0)
-        stack = cls(l[:, is_used], N[:, is_used])
-        return stack if len(N) > MAX_TASKS_AS_MATRIX else cls(stack.matrices())
+    def of_nodes(cls, N: Any, l: Array) -> KernelStack:
+        """Return the sums over nodes, dense or sparse, shape (T, J), of lengths l, shape (M, J)."""
+        if N.shape[0] <= MAX_TASKS_AS_MATRIX:
+            dense = N if isinstance(N, np.ndarray) else N.toarray()
+            K = np.zeros((len(l), len(dense), len(dense)))
+            for node, lengths in zip(dense.T, l.T, strict=True):
+                K += lengths[:, None, None] * np.outer(node, node)
+            return cls(K)
+        from scipy.sparse import csc_array
+
+        N = csc_array(N)
+        N.sum_duplicates()  # sorts the tasks of every node
+        N.eliminate_zeros()
+        is_used = (np.diff(N.indptr) > 0) & l.any(axis=0)
+        return cls(l[:, is_used], N[:, is_used])
 
     @classmethod
     def join(cls, stacks: Sequence[KernelStack]) -> KernelStack:
@@ -51,29 +61,32 @@ class KernelStack:
         nodes = [stack.nodes for stack in stacks if stack.nodes is not None]
         if len(nodes) < len(stacks):
             return cls(np.concatenate([stack.matrices() for stack in stacks]))
+        from scipy.sparse import hstack
+
         M, J = np.cumsum([(0, 0), *(stack.values.shape for stack in stacks)], axis=0).T
         l = np.zeros((M[-1], J[-1]))
         for i, stack in enumerate(stacks):
             l[M[i] : M[i + 1], J[i] : J[i + 1]] = stack.values
-        return cls.of_nodes(np.concatenate(nodes, axis=1), l)
+        return cls.of_nodes(hstack(nodes), l)
 
     def matrices(self) -> Array:
         """Return all K_m, shape (M, T, T)."""
         if self.nodes is None:
             return self.values
-        T = len(self.nodes)
+        N, T = self.nodes, self.nodes.shape[0]
         K = np.zeros((len(self.values), T, T))
         # node by node: the kernel of some tasks is, bit by bit, a part of that of all
-        for N, l in zip(self.nodes.T, self.values.T, strict=True):
-            m, t = np.flatnonzero(l), np.flatnonzero(N)
-            K[np.ix_(m, t, t)] += l[m, None, None] * np.outer(N[t], N[t])
+        for j, l in enumerate(self.values.T):
+            m, below = np.flatnonzero(l), slice(*N.indptr[j : j + 2])
+            t, values = N.indices[below], N.data[below]
+            K[np.ix_(m, t, t)] += l[m, None, None] * np.outer(values, values)
         return K
 
     def diagonals(self) -> Array:
         """Return the diagonals of all K_m, shape (M, T)."""
         if self.nodes is None:
             return np.einsum("mtt->mt", self.values)
-        return np.asarray(self.values @ (self.nodes**2).T)
+        return np.asarray((self.nodes**2 @ self.values.T).T)
 
     def take(self, tasks: Any) -> KernelStack:
         """Return all K_m for some tasks: a slice, or their numbers in order."""
@@ -81,11 +94,11 @@ class KernelStack:
             return KernelStack(self.values[:, tasks][:, :, tasks])
         return self.of_nodes(self.nodes[tasks], self.values)
 
-    def rescaled(self, by: Array, operation: Any = np.multiply) -> KernelStack:
-        """Return K_m[s, t] times by[s] by[t], or divided by it."""
+    def rescaled(self, by: Array) -> KernelStack:
+        """Return K_m[s, t] times by[s] by[t]."""
         if self.nodes is None:
-            return KernelStack(operation(self.values, np.outer(by, by)))
-        return replace(self, nodes=operation(self.nodes, by[:, None]))
+            return KernelStack(self.values * np.outer(by, by))
+        return self.of_nodes(self.nodes.multiply(by[:, None]), self.values)
 
     def mix(self, A: Array) -> KernelStack:
         """Return sum_m A[i, m] K_m of every row i of non-negative weights, shape (I, M)."""
@@ -106,6 +119,8 @@ class KernelStack:
             values = self.values.copy()
             np.einsum("mtt->mt", values)[:] = 1.0
             return KernelStack(values)
+        from scipy.sparse import eye_array, hstack
+
         alone = np.maximum(1.0 - self.diagonals(), 0.0)
-        N = np.concatenate([self.nodes, np.eye(len(self.nodes))], axis=1)
+        N = hstack([self.nodes, eye_array(self.nodes.shape[0])])
         return self.of_nodes(N, np.concatenate([self.values, alone], axis=1))

@@ -27,8 +27,7 @@ For W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, in both objectives,
 needs one scoring pass and no second copy of the weights. By weak duality the gap is a certificate
 at every point; the solvers stop when gap / primal <= tol.
 
-The losses are in :mod:`seqmtl.core.losses`. Novelty detection uses the hinge with all y_i = 1 and
-no intercept.
+The losses are in :mod:`seqmtl.core.losses`.
 
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8.
 Where this differs from the print, ``docs/papers.md`` has the erratum, and the test that shows it.

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
         MultiTaskMKLClassifier,
         MultiTaskSVC,
     )
-    from seqmtl.estimators.one_class import MultiTaskOneClassSVM
     from seqmtl.estimators.scoring import TaskScorer
     from seqmtl.estimators.svr import MultiTaskRegressorCV, MultiTaskSVR
     from seqmtl.estimators.transforming import TaskTransformer
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MultiTaskClassifierCV",
     "MultiTaskMKLClassifier",
-    "MultiTaskOneClassSVM",
     "MultiTaskRegressorCV",
     "MultiTaskSVC",
     "MultiTaskSVR",
@@ -31,7 +29,6 @@ __getattr__ = import_on_use(
     {
         "seqmtl.estimators.classifiers": "MultiTaskClassifierCV MultiTaskMKLClassifier "
         "MultiTaskSVC",
-        "seqmtl.estimators.one_class": "MultiTaskOneClassSVM",
         "seqmtl.estimators.scoring": "TaskScorer",
         "seqmtl.estimators.svr": "MultiTaskRegressorCV MultiTaskSVR",
         "seqmtl.estimators.transforming": "TaskTransformer",

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from seqmtl.core.dcd import Solution, WarmStart
+from seqmtl.core.dcd import Solution
 from seqmtl.estimators._examples import (
     check_X,
     classification_examples,
@@ -84,20 +84,14 @@ class LinearEstimator(BaseEstimator):
             infinite.
         """
         examples, settings = self._read(X, y, tasks, sample_weight)
-        features, start = feature_map(self.features), self._start(examples.y.size)
-        model, solution = fit(
-            examples, self.task_kernel, features=features, settings=settings, start=start
-        )
+        features = feature_map(self.features)
+        model, solution = fit(examples, self.task_kernel, features=features, settings=settings)
         store_fit(self, model, solution)
         return self
 
     def _read(self, X: Any, y: Any, tasks: Any, sample_weight: Any) -> tuple[Examples, Settings]:
         """Return validated examples and the settings."""
         raise NotImplementedError
-
-    def _start(self, n: int) -> WarmStart | None:
-        """Return where to begin with n examples."""
-        return None
 
     @property
     def coef_(self) -> NDArray[Any]:

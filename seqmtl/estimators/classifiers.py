@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from seqmtl.core.dcd import WarmStart
 from seqmtl.estimators._base import (
     MultiTaskClassifier,
     search_space,
@@ -54,8 +52,6 @@ class MultiTaskSVC(MultiTaskClassifier):
         Factors on C by class.
     fit_intercept : bool, default=True
         Append a constant feature, regularised and coupled like any other.
-    warm_start : bool, default=False
-        Start from the dual variables of the last fit; examples may be appended between fits.
 
     Attributes
     ----------
@@ -91,16 +87,6 @@ class MultiTaskSVC(MultiTaskClassifier):
     """
 
     C: float = 1.0
-    _: KW_ONLY
-    warm_start: bool = False
-
-    def _start(self, n: int) -> WarmStart | None:
-        last = getattr(self, "dual_coef_", None)
-        if not self.warm_start or last is None or last.size > n:
-            return None
-        alpha = np.zeros(n)
-        alpha[: last.size] = last * (self.C / self.model_.training["settings"]["C"])
-        return WarmStart(alpha)
 
 
 @dataclass(eq=False, repr=False)

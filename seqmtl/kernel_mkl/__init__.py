@@ -11,11 +11,7 @@ from seqmtl._lazy import import_on_use
 if TYPE_CHECKING:
     from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
     from seqmtl.kernel_mkl.pareto import ParetoMKLClassifier, ParetoPath, pareto_path
-    from seqmtl.kernel_mkl.task_mkl import (
-        IndividualMKLClassifier,
-        PartiallySharedMKLClassifier,
-        SparseMKLClassifier,
-    )
+    from seqmtl.kernel_mkl.task_mkl import IndividualMKLClassifier
 
 __all__ = [
     "IndividualMKLClassifier",
@@ -23,8 +19,6 @@ __all__ = [
     "MultiTaskKernelSVC",
     "ParetoMKLClassifier",
     "ParetoPath",
-    "PartiallySharedMKLClassifier",
-    "SparseMKLClassifier",
     "pareto_path",
 ]
 
@@ -33,7 +27,6 @@ __getattr__ = import_on_use(
     {
         "seqmtl.kernel_mkl.coupled": "KernelMKLClassifier MultiTaskKernelSVC",
         "seqmtl.kernel_mkl.pareto": "ParetoMKLClassifier ParetoPath pareto_path",
-        "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier PartiallySharedMKLClassifier "
-        "SparseMKLClassifier",
+        "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier PartiallySharedMKLClassifier ",
     },
 )

@@ -113,7 +113,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         """Set the fitted attributes that all kernel classifiers have."""
         classes = tuple(self.classes_.tolist())
-        self.model_, self.dual_coef_ = problem.model(solution, classes, self.C, self.tol)
+        self.model_, self.dual_coef_ = problem.model(solution, classes, self.tol)
         self.tasks_, self.kernels_ = self.model_.tasks, self.model_.kernels
         self.intercept_ = self.model_.bias.copy()
 

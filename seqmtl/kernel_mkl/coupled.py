@@ -79,7 +79,7 @@ class MultiTaskKernelSVC(KernelClassifier):
     intercept_ : ndarray, shape (n_tasks,)
         Intercepts.
     model_ : KernelModel
-        The fitted model; ``model_.save(path)`` saves it.
+        Support vectors and kernels.
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
 
@@ -138,7 +138,6 @@ class MultiTaskKernelSVC(KernelClassifier):
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         super()._set_fitted_attributes(problem, solution)
         self.dual_gap_, self.support_ = solution.gap, np.flatnonzero(self.dual_coef_)
-        self.model_.training |= {"task_kernel": self.task_kernel_.source}
 
 
 def connected_tasks(K: Array) -> list[NDArray[np.int64]]:
@@ -204,7 +203,7 @@ class KernelMKLClassifier(KernelClassifier):
     n_iter_ : int
         Number of updates of the kernel weights.
     model_ : KernelModel
-        The fitted model; ``model_.save(path)`` saves it.
+        Support vectors and kernels.
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
     """
@@ -254,5 +253,3 @@ class KernelMKLClassifier(KernelClassifier):
             {"kernel": kernel, "label": label, "weight": float(theta)}
             for (kernel, label), theta in zip(pairs, self.theta_, strict=True)
         ]
-        norm = "inf" if np.isinf(self.norm) else float(self.norm)
-        self.model_.training |= {"mkl": self.kernel_weights_, "norm": norm}

@@ -16,7 +16,6 @@ from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared, trade_off
 from seqmtl.kernel_mkl.task_mkl import TaskMKLClassifier
-from seqmtl.kernels import short_name
 
 #: Default trade-offs p of a path.
 PATH = (0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
@@ -83,7 +82,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     intercept_ : ndarray, shape (n_tasks,)
         Intercepts, unregularised.
     model_ : KernelModel
-        The fitted model; ``model_.save(path)`` saves it.
+        Support vectors and kernels.
     n_features_in_ : int
         Numbers, or bases, per example; not set for texts.
 
@@ -111,7 +110,6 @@ class ParetoMKLClassifier(TaskMKLClassifier):
         super()._set_fitted_attributes(problem, solution)
         self.theta_ = self.theta_[0].copy()
         self.weights_ = trade_off(self.objectives_, self.p)
-        self.model_.training |= {"p": str(self.p), "norm": str(self.norm)}
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ class ParetoPath:
         from seqmtl._style import save_figure
         from seqmtl.evaluation.pareto import draw_path
 
-        kernels = [short_name(kernel) for kernel in self.estimators[0].kernels_]
+        kernels = [str(kernel) for kernel in self.estimators[0].kernels_]
         figure = draw_path(self.p, self.objectives, self.tasks, self.theta, kernels)
         save_figure(figure, path)
 

@@ -111,7 +111,7 @@ class KernelProblem:
         return cls(examples, sources, resolved, groups, svms, constant or 0.0)
 
     def model(
-        self, solution: KernelSolution, classes: tuple[Any, ...], C: float, tol: float
+        self, solution: KernelSolution, classes: tuple[Any, ...], tol: float
     ) -> tuple[KernelModel, Array]:
         """Return the calibrated model of a solution, and alpha of all examples."""
         examples, n_tasks = self.examples, len(self.examples.names)
@@ -145,7 +145,6 @@ class KernelProblem:
             ),
             tasks=examples.names,
             classes=classes,
-            training={"C": float(C)},
         )
         return model, alpha
 

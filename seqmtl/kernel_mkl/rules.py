@@ -8,11 +8,6 @@ rule                feasible                                    objective
 ==================  ==========================================  ================================
 :class:`Shared`     theta_t = theta, ||theta||_norm <= 1        (sum_t g_t^p)^(1/p), p = power
 :class:`Separate`   ||theta_t||_norm <= 1                       sum_t g_t
-:class:`Partial`    theta_t = zeta + gamma_t, ||zeta||_1 <= mu,  sum_t g_t
-                    ||gamma_t||_1 <= 1 - mu
-:class:`MixedNorm`  sum_m (sum_t theta_tm^s)^(r/s) <= 1,        sum_t g_t
-                    r = p / (2 - p), p = kernel_norm;
-                    s = q / (2 - q), q = task_norm
 ==================  ==========================================  ================================
 
 The unknowns of a rule are its *state*, which `theta` converts to the weights of every task. A step
@@ -119,11 +114,11 @@ class Separate(WeightRule):
 
     def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
         """Weight the kernels of every task in closed form."""
-        return _best_on_balls(state, energies, self.norm, np.ones(len(state))), np.ones_like(g)
+        return best_on_balls(state, energies, self.norm, np.ones(len(state))), np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of norm 1 for every task."""
-        return _to_norm(state, self.norm)
+        return to_norm(state, self.norm)
 
     def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return the largest relative duality gap of a task."""
@@ -154,7 +149,11 @@ class Shared(Separate):
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return M^(-1/norm) for all, shape (1, M)."""
-        _check_power(self.power, n_tasks, "tasks")
+        least = np.log(n_tasks) / _MAX_LOG
+        if self.power < least:
+            raise ValueError(
+                f"p must be at least {least:.2g} for {n_tasks} tasks, got {self.power!r}"
+            )
         return super().start(1, n_kernels)
 
     def objective(self, g: Array) -> float:
@@ -178,7 +177,7 @@ class Shared(Separate):
             theta, lam = _saddle_point(state[0], g, energies, self.power, self.norm)
             return theta[None], lam
         lam = trade_off(g, self.power)
-        return _best_on_balls(state, (lam @ energies)[None], self.norm, np.ones(1)), lam
+        return best_on_balls(state, (lam @ energies)[None], self.norm, np.ones(1)), lam
 
     def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return the relative duality gap; for p < 1 that of the sum of lambda_t g_t.
@@ -188,124 +187,6 @@ class Shared(Separate):
         """
         bound = float(lam @ alpha_sums) - 0.5 * dual_norm(lam @ energies, self.norm)
         return relative_gap(self.objective(g), bound)
-
-
-@dataclass(frozen=True)
-class Partial(WeightRule):
-    """A shared kernel and one kernel per task (Tang, Chen, Ye 2009).
-
-    The state holds zeta in the first row and gamma_t in the others.
-
-    Attributes
-    ----------
-    share : float
-        mu, from 0 (nothing shared) to 1 (one kernel for all).
-    """
-
-    share: float
-
-    def __post_init__(self) -> None:
-        check_number("share", self.share, min_val=0.0, max_val=1.0)
-
-    def _sums(self, n_rows: int) -> Array:
-        """Return mu for the first row and 1 - mu for the others, shape (n_rows, 1)."""
-        sums = np.full((n_rows, 1), 1.0 - self.share)
-        sums[0] = self.share
-        return sums
-
-    def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return mu / M in the first row and (1 - mu) / M in the others, shape (1 + T, M)."""
-        return np.tile(self._sums(1 + n_tasks) / n_kernels, n_kernels)
-
-    def theta(self, state: Array) -> Array:
-        """Return zeta + gamma_t."""
-        return state[0] + state[1:]
-
-    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
-        """Weight both parts in closed form; each has its share of the functions."""
-        both = np.vstack([energies.sum(axis=0), energies])
-        return _best_on_balls(state, both, 1.0, self._sums(len(state))), np.ones_like(g)
-
-    def rescale(self, state: Array) -> Array:
-        """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
-        return self._sums(len(state)) * _to_norm(state, 1.0)
-
-    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
-        """Return the relative duality gap."""
-        shared = self.share * float(energies.sum(axis=0).max())
-        separate = (1.0 - self.share) * float(energies.max(axis=1).sum())
-        return relative_gap(float(g.sum()), float(alpha_sums.sum()) - 0.5 * (shared + separate))
-
-
-@dataclass(frozen=True)
-class MixedNorm(WeightRule):
-    """Few kernels, similar for all tasks: squared mixed norm of the functions.
-
-    Minimises 1/2 (sum_m A_m^p)^(2/p) + the losses, where A_m is the norm over tasks of the
-    ||w_tm|| and p is `kernel_norm` (the l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu 2011).
-    Not convex for p < 1.
-
-    Attributes
-    ----------
-    kernel_norm : float
-        Exponent of the norm over kernels, above 0, up to 1; smaller values select fewer kernels.
-    task_norm : float
-        Exponent of the norm over tasks, from 1 to 2; 2 gives all tasks the same weights.
-    """
-
-    kernel_norm: float
-    task_norm: float
-
-    def __post_init__(self) -> None:
-        check_number("p", self.kernel_norm, max_val=1.0)
-        check_number("q", self.task_norm, min_val=1.0, max_val=2.0)
-
-    def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return equal weights of mixed norm 1, shape (T, M)."""
-        _check_power(self.kernel_norm, n_kernels, "kernels", factor=2.0)
-        return self._weights(np.ones((n_tasks, n_kernels)))
-
-    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
-        """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
-        norms = state * np.sqrt(energies)
-        return self._weights(norms) if norms.max() > 0.0 else state, np.ones_like(g)
-
-    def rescale(self, state: Array) -> Array:
-        """Return weights of mixed norm 1."""
-        r, s = self.kernel_norm / (2.0 - self.kernel_norm), np.inf
-        if self.task_norm < 2.0:
-            s = self.task_norm / (2.0 - self.task_norm)
-        largest = state / state.max()
-        return np.asarray(largest / norm_of(_norms_of_columns(largest, s), r))
-
-    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
-        """Return the relative duality gap if the norm over kernels is convex, else NaN."""
-        if self.kernel_norm < 1.0:
-            return float("nan")
-        largest = float(_norms_of_columns(np.sqrt(energies), conjugate(self.task_norm)).max())
-        return relative_gap(float(g.sum()), float(alpha_sums.sum()) - 0.5 * largest**2)
-
-    def _weights(self, norms: Array) -> Array:
-        """Return the theta_tm = D_m E_tm that minimise sum_tm ||w_tm||^2 / theta_tm, from norms.
-
-        Li et al. (2014), eq. 18 and 19, or Aflalo et al. (2011), Lemma 2: for a_m >= 0,
-
-            min over ||x||_r <= 1 of sum_m a_m / x_m = (sum_m a_m^(r/(r+1)))^((r+1)/r)
-            at x_m = a_m^(1/(r+1)) / (sum_m a_m^(r/(r+1)))^(1/r)
-
-        With a = ||w_tm||^2 over the tasks and r = q / (2 - q), and then with a = A_m^2 over the
-        kernels and r = p / (2 - p), where p and q are the norms over kernels and tasks,
-
-            E_tm = (||w_tm|| / A_m)^(2 - q)
-            D_m = A_m^(2 - p) / (sum_m A_m^p)^((2 - p) / p)
-        """
-        norms = norms / norms.max()
-        p, A = self.kernel_norm, _norms_of_columns(norms, self.task_norm)
-        D = A ** (2.0 - p) / (A**p).sum() ** ((2.0 - p) / p)
-        within = np.divide(norms, A, out=np.zeros_like(norms), where=A > 0.0)
-        if self.task_norm == 2.0:
-            return np.tile(D, (len(norms), 1))
-        return D * within ** (2.0 - self.task_norm)
 
 
 def trade_off(g: Array, power: float) -> Array:
@@ -367,7 +248,7 @@ def _saddle_point(
     return theta, lam / norm_of(lam, conjugate(power))
 
 
-def _best_on_balls(state: Array, energies: Array, norm: float, sizes: Array) -> Array:
+def best_on_balls(state: Array, energies: Array, norm: float, sizes: Array) -> Array:
     """Return the best theta of norm `sizes` in every row; without functions, a row stays.
 
     That is Lemma 2, eq. 19 of Li et al. (2014), and eq. 22 of Widmer et al. (2015), of a_tm.
@@ -379,18 +260,7 @@ def _best_on_balls(state: Array, energies: Array, norm: float, sizes: Array) -> 
     return np.array(rows)
 
 
-def _norms_of_columns(values: Array, norm: float) -> Array:
-    return np.array([norm_of(column, norm) for column in values.T])
-
-
-def _to_norm(rows: Array, norm: float) -> Array:
+def to_norm(rows: Array, norm: float) -> Array:
     """Scale rows to norm 1, except rows of zeros."""
     sizes = np.array([norm_of(row, norm) for row in rows])[:, None]
     return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0.0)
-
-
-def _check_power(p: float, n: int, what: str, factor: float = 1.0) -> None:
-    """Raise ValueError if p is so small that n^(factor/p) overflows."""
-    least = factor * np.log(n) / _MAX_LOG
-    if p < least:
-        raise ValueError(f"p must be at least {least:.2g} for {n} {what}, got {p!r}")

@@ -1,4 +1,4 @@
-"""Multi-task MKL with an SVM per task: individual, partly shared, or sparse kernel weights."""
+"""Multi-task MKL with an SVM per task; with individual kernel weights."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from sklearn.utils import Tags
 
 from seqmtl.estimators._examples import with_signs
 from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
-from seqmtl.kernel_mkl.descent import KernelSolution, descend
+from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.one_vs_one import split_pairs
 from seqmtl.kernel_mkl.problem import KernelProblem
-from seqmtl.kernel_mkl.rules import MixedNorm, Partial, Separate, WeightRule
-from seqmtl.kernel_mkl.svm import KernelSVM
+from seqmtl.kernel_mkl.rules import Separate
 from seqmtl.sequences.examples import Examples
 
 Array = NDArray[np.float64]
-
-_ROUGH_TOL = 1e-2  # relative gap of the convex problem that starts the non-convex one; plain choice
 
 
 @dataclass(eq=False, repr=False)
@@ -61,10 +58,6 @@ class TaskMKLClassifier(KernelClassifier):
         self.objective_, self.n_iter_ = solution.objective, len(solution.history)
         self.gap_ = solution.gap
         self.history_ = list(solution.history)
-        self.model_.training |= {
-            "objectives": self.objectives_.tolist(),
-            "theta": self.theta_.tolist(),
-        }
 
 
 @dataclass(eq=False, repr=False)
@@ -106,108 +99,3 @@ class IndividualMKLClassifier(TaskMKLClassifier):
 
     def _rule(self) -> Separate:
         return Separate(self.norm)
-
-
-@dataclass(eq=False, repr=False)
-class PartiallySharedMKLClassifier(TaskMKLClassifier):
-    """Multi-task multiple kernel learning with a shared kernel and one kernel per task.
-
-    Task t has the kernel sum_m (zeta_m + gamma_tm) k_m, ||zeta||_1 <= mu, ||gamma_t||_1 <= 1 - mu.
-    The sum of the SVM objectives of the tasks is minimised (Tang, Chen, Ye 2009). Without tasks
-    there may be more than two classes; see :class:`~seqmtl.ParetoMKLClassifier`.
-
-    Parameters
-    ----------
-    kernels : list, default=("linear", "poly", "rbf")
-        Base kernels, as in :class:`IndividualMKLClassifier`.
-    share : float, default=0.5
-        mu, from 0 (nothing shared) to 1 (one kernel for all).
-    C : float, default=1.0
-        Cost of errors.
-    tol : float, default=1e-4
-        Relative duality gap at which training stops.
-    max_iter : int, default=1000
-        Maximum number of iterations.
-
-    Attributes
-    ----------
-    theta_ : ndarray, shape (n_tasks, n_kernels)
-        Kernel weights zeta + gamma_t.
-    common_ : ndarray, shape (n_kernels,)
-        zeta.
-    objectives_ : ndarray, shape (n_tasks,)
-        g_t.
-    objective_, gap_, n_iter_, history_, classes_, tasks_, kernels_, intercept_, model_
-        See :class:`~seqmtl.ParetoMKLClassifier`; the objective is the sum of g_t.
-    """
-
-    share: float = 0.5
-    C: float = 1.0
-    tol: float = 1e-4
-    max_iter: int = 1000
-
-    def _rule(self) -> Partial:
-        return Partial(self.share)
-
-    def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
-        super()._set_fitted_attributes(problem, solution)
-        self.common_ = solution.state[0].copy()
-
-
-@dataclass(eq=False, repr=False)
-class SparseMKLClassifier(TaskMKLClassifier):
-    """Multi-task multiple kernel learning with a mixed norm: few kernels, the same for all tasks.
-
-    Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + C times the sum of the hinge losses,
-    with the l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu (2011) squared, as is usual in
-    multiple kernel learning. p = 1, q = 2 is :class:`~seqmtl.ParetoMKLClassifier` with
-    p = norm = 1. The problem is not convex for p < 1; then the better of two local minima is
-    taken, reached from equal weights and from the solution of p = 1. Without tasks there may be
-    more than two classes; see :class:`~seqmtl.ParetoMKLClassifier`.
-
-    Parameters
-    ----------
-    kernels : list, default=("linear", "poly", "rbf")
-        Base kernels, as in :class:`IndividualMKLClassifier`.
-    p : float, default=1.0
-        Norm over kernels, in (0, 1]; smaller values select fewer kernels.
-    q : float, default=2.0
-        Norm over tasks, from 1 to 2; 2 gives all tasks the same kernel weights.
-    C : float, default=1.0
-        Cost of errors.
-    tol : float, default=1e-4
-        Relative duality gap at which training stops; for p < 1 a hundred times the relative
-        decrease of the objective per iteration.
-    max_iter : int, default=1000
-        Maximum number of iterations.
-
-    Attributes
-    ----------
-    theta_ : ndarray, shape (n_tasks, n_kernels)
-        Kernel weights; the squared norm is the sum of ||w_tm||^2 / theta_tm.
-    objectives_ : ndarray, shape (n_tasks,)
-        g_t.
-    objective_, gap_, n_iter_, history_, classes_, tasks_, kernels_, intercept_, model_
-        See :class:`~seqmtl.ParetoMKLClassifier`; the objective is the sum of g_t. The gap is NaN
-        for p < 1.
-    """
-
-    p: float = 1.0
-    q: float = 2.0
-    C: float = 1.0
-    tol: float = 1e-4
-    max_iter: int = 1000
-
-    def _rule(self) -> MixedNorm:
-        return MixedNorm(self.p, self.q)
-
-    def _solve(
-        self, svms: list[KernelSVM], rule: WeightRule, state: Array | None = None
-    ) -> KernelSolution:
-        if self.p == 1.0:
-            return super()._solve(svms, rule, state)
-        from_equal = descend(svms, rule, tol=self.tol, max_iter=self.max_iter)
-        convex = descend(svms, MixedNorm(1.0, self.q), tol=_ROUGH_TOL, max_iter=self.max_iter)
-        start = rule.rescale(convex.state)
-        from_convex = descend(svms, rule, tol=self.tol, max_iter=self.max_iter, state=start)
-        return min(from_equal, from_convex, key=lambda solution: solution.objective)

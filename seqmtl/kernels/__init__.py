@@ -1,8 +1,7 @@
 """Base kernels of numbers, and of sequences without explicit features."""
 
 from seqmtl.kernels._base import BaseKernel, check_psd, check_symmetric
-from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name
-from seqmtl.kernels.derived import Normalized
+from seqmtl.kernels.definitions import make_kernel
 from seqmtl.kernels.numeric import RBF, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -18,7 +17,6 @@ __all__ = [
     "GappedKmerKernel",
     "Linear",
     "MismatchKernel",
-    "Normalized",
     "Polynomial",
     "Precomputed",
     "SpectrumKernel",
@@ -26,7 +24,5 @@ __all__ = [
     "WeightedDegreeKernel",
     "check_psd",
     "check_symmetric",
-    "kernel_from_dict",
     "make_kernel",
-    "short_name",
 ]

@@ -1,19 +1,15 @@
-"""Base class of the base kernels: parameters, validation, serialisation; check matrices."""
+"""Base class of the base kernels: parameters, validation; check matrices."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: The kinds of kernels, by their names in model files.
-KINDS: dict[str, type[BaseKernel]] = {}
-
 # Plain choices.
-_BLOCK = 64  # examples whose matrix gives a part of the diagonal
 _SYMMETRIC = 1e-10  # tolerance relative to the largest entry
 _NEGATIVE = 1e-8  # tolerance for negative eigenvalues, relative to the largest one
 
@@ -27,8 +23,6 @@ class BaseKernel(ABC):
 
     Attributes
     ----------
-    kind : str
-        Name in model files.
     is_psd : bool
         Whether every kernel matrix is positive semi-definite for any data; False if this
         depends on the data.
@@ -36,14 +30,8 @@ class BaseKernel(ABC):
         What the kernel compares.
     """
 
-    kind: ClassVar[str]
     is_psd: ClassVar[bool] = True
     inputs: ClassVar[str] = "numbers"
-
-    def __init_subclass__(cls) -> None:
-        """Register a kind of kernels, so that model files may name it."""
-        if "kind" in vars(cls):
-            KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
         self.check()
@@ -55,15 +43,6 @@ class BaseKernel(ABC):
         ------
         ValueError
             If a parameter is out of range.
-        """
-
-    def check_examples(self, X: Any) -> None:  # noqa: B027
-        """Check examples without comparing them.
-
-        Raises
-        ------
-        ValueError
-            If the kernel does not take them.
         """
 
     @abstractmethod
@@ -83,30 +62,12 @@ class BaseKernel(ABC):
             ``k(X[i], Z[j])``.
         """
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return ``k(X[i], X[i])``, float64, shape (n,), without computing the whole matrix."""
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        starts = range(0, n, _BLOCK)
-        blocks = [np.diagonal(self(X[start : start + _BLOCK])) for start in starts]
-        return np.concatenate([np.zeros(0), *blocks])
-
     def resolve(self, X: Any, weight: NDArray[np.float64] | None = None) -> BaseKernel:
         """Return the kernel with data-dependent parameters replaced by numbers.
 
         They are computed from examples, shape (n, ...), with weights, shape (n,); default: 1.
         """
         return self
-
-    def to_dict(self) -> dict[str, Any]:
-        """Describe the kernel in JSON values; see :func:`~seqmtl.kernels.kernel_from_dict`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": self.kind} | {name: _as_json(value) for name, value in values.items()}
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, BaseKernel):
-        return value.to_dict()
-    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def inverse_roots(values: NDArray[np.float64]) -> NDArray[np.float64]:

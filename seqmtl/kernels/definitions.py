@@ -1,15 +1,12 @@
-"""Base kernels by their names in model files, and by the short names that users write."""
+"""Base kernels by the short names that users write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
-from seqmtl._checks import check_choice
-from seqmtl.kernels._base import KINDS, BaseKernel
+from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
-from seqmtl.kernels.derived import Normalized
 from seqmtl.kernels.numeric import RBF, SCALE, Linear, Polynomial
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -28,43 +25,6 @@ _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[
     "mismatch": (MismatchKernel, {"k": int, "mismatches": int}, {}),
     "gapped": (GappedKmerKernel, {"length": int, "k": int}, {}),
 }
-
-_SHORT_NAMES: dict[type[BaseKernel], tuple[str, tuple[str, ...]]] = {
-    kind: (name, tuple(parameters)) for name, (kind, parameters, _) in _NAMES.items()
-}
-
-
-def kernel_from_dict(description: dict[str, Any]) -> BaseKernel:
-    """Rebuild a kernel from the result of its ``to_dict``.
-
-    Parameters
-    ----------
-    description : dict
-        ``kind`` and parameters of the kernel.
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown, or parameters are missing, unknown or out of range.
-
-    Examples
-    --------
-    >>> kernel_from_dict({"kind": "rbf", "gamma": 0.5})
-    RBF(gamma=0.5)
-    """
-    kind: Any = description.get("kind")
-    check_choice("kernel", kind, KINDS)
-    parameters = {name: value for name, value in description.items() if name != "kind"}
-    expected = {field.name for field in fields(KINDS[kind])}
-    if set(parameters) != expected:
-        raise ValueError(
-            f"parameters of the kernel {kind!r} must be {sorted(expected)}, "
-            f"got {sorted(parameters)}"
-        )
-    if isinstance(parameters.get("kernel"), dict):
-        parameters["kernel"] = kernel_from_dict(parameters["kernel"])
-    kernel: BaseKernel = KINDS[kind](**parameters)
-    return kernel
 
 
 def make_kernel(spec: BaseKernel | str) -> BaseKernel:
@@ -99,38 +59,6 @@ def make_kernel(spec: BaseKernel | str) -> BaseKernel:
         f"kernel must be a name ({', '.join(_NAMES)}) or one of seqmtl.kernels, got {spec!r}; of "
         "another kernel give Precomputed(matrix), and the row numbers as examples"
     )
-
-
-def short_name(kernel: BaseKernel) -> str:
-    """Format a kernel as users write it for :func:`make_kernel`, with six digits.
-
-    What the name does not express follows it.
-
-    Examples
-    --------
-    >>> short_name(SpectrumKernel(4)), short_name(Polynomial(2, 0.5, 0.0))
-    ('spectrum:4', 'poly:2, gamma 0.5, coef0 0')
-    """
-    if isinstance(kernel, Normalized):
-        return f"{short_name(kernel.kernel)}, normalized"
-    values = kernel.to_dict() if type(kernel) in _SHORT_NAMES else {}
-    if not values:
-        return str(kernel)
-    name, parameters = _SHORT_NAMES[type(kernel)]
-    parts = [name, *(_brief(values[parameter]) for parameter in parameters)]
-    if values.get("shift") == 0:
-        parts.pop()
-    if values.get("alphabet", "dna") != "dna":
-        parts.append(values["alphabet"])
-    text = ":".join(parts)
-    if isinstance(kernel, Polynomial):
-        text += f", gamma {_brief(kernel.gamma)}"
-        text += f", coef0 {_brief(kernel.coef0)}" if kernel.coef0 != 1.0 else ""
-    return text if values.get("normalize", True) else f"{text}, not normalized"
-
-
-def _brief(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _named(spec: str) -> BaseKernel:

@@ -26,8 +26,6 @@ class Linear(BaseKernel):
     array([[11.,  2.]])
     """
 
-    kind: ClassVar[str] = "linear"
-
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""
         from sklearn.metrics.pairwise import linear_kernel
@@ -84,7 +82,6 @@ class Polynomial(_Scaled):
         At least 0; negative values do not give a positive semi-definite kernel.
     """
 
-    kind: ClassVar[str] = "polynomial"
     degree: int = 2
     gamma: float | str = 1.0
     coef0: float = 1.0
@@ -119,7 +116,6 @@ class RBF(_Scaled):
     RBF(gamma=2.0)
     """
 
-    kind: ClassVar[str] = "rbf"
     gamma: float | str = 1.0
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -145,7 +141,6 @@ class Precomputed(BaseKernel):
     array([[1., 3.]])
     """
 
-    kind: ClassVar[str] = "precomputed"
     is_psd: ClassVar[bool] = False
     matrix: NDArray[np.float64]
 

@@ -50,10 +50,6 @@ class StringKernel(BaseKernel):
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True or False, got {self.normalize!r}")
 
-    def check_examples(self, X: Any) -> None:
-        """Check that the examples are sequences of the alphabet."""
-        read_letters(X, self.alphabet)
-
     def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of n and m sequences."""
         x = self._read(X)
@@ -64,11 +60,6 @@ class StringKernel(BaseKernel):
             column = row if z is x else inverse_roots(self._diagonal(z))
             values *= np.outer(row, column)
         return values
-
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
-        """Return k(x, x) of every sequence, shape (n,)."""
-        values = self._diagonal(self._read(X))
-        return (values > 0).astype(np.float64) if self.normalize else values
 
     @abstractmethod
     def _read(self, X: Any) -> Any:
@@ -125,7 +116,6 @@ class WeightedDegreeKernel(StringKernel):
            [2.33..., 3.66...]])
     """
 
-    kind: ClassVar[str] = "weighted_degree"
     degree: int = 8
     shift: int = 0
 
@@ -246,7 +236,6 @@ class SpectrumKernel(KmerKernel):
            [ 7., 13.]])
     """
 
-    kind: ClassVar[str] = "spectrum"
     k: int = 3
 
     def check(self) -> None:
@@ -293,7 +282,6 @@ class MismatchKernel(SpectrumKernel):
     array([[7., 4., 2.]])
     """
 
-    kind: ClassVar[str] = "mismatch"
     k: int = 5
     mismatches: int = 1
 
@@ -338,7 +326,6 @@ class GappedKmerKernel(KmerKernel):
     array([[3., 1., 0.]])
     """
 
-    kind: ClassVar[str] = "gapped_kmer"
     length: int = 8
     k: int = 5
 

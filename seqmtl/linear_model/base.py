@@ -40,7 +40,6 @@ FORMAT_VERSION = 1
 #: Structures of models, with what takes them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",
-    "kernels": "use it in Python (seqmtl.load)",
     "pairs": (
         "evaluate, scan, adapt, variants and info take it; it is calibrated: to change that, "
         "calibrate the donor and the acceptor model and run seqmtl pair again"
@@ -57,25 +56,24 @@ class Model:
 
     Attributes
     ----------
-    structure : {"weights", "kernels", "pairs"}
+    structure : {"weights", "pairs"}
         Representation of the trained function.
     signals : tuple of str
         Signals of the datasets that it is evaluated on, each of one; "" if it is for any.
     learns_from_genome : bool
         Whether it is adapted to an organism by its genome, without labels.
-    inputs : {"windows", "numbers", "sequences", "genomes"}
+    inputs : {"windows", "numbers", "genomes"}
         Type of the examples.
     shift : int
         Offset in bases of the windows from the centre of the sequences they are cut from.
-    kind : {"classification", "regression", "novelty"}
+    kind : {"classification", "regression"}
         Learning problem.
     tasks : tuple of str
         Training tasks, T of them.
     bias : ndarray of float64, shape (T,)
         Intercepts.
     calibration : ndarray of float64, shape (T, k)
-        Calibration of each task. Classification: slope and intercept of the sigmoid. Novelty
-        detection: the offset, the lowest score of a normal example. Regression: k = 0.
+        Calibration of each task: slope and intercept of the sigmoid. In regression k = 0.
     curves : dict of str to CalibrationCurve
         Calibration curve of each task that was calibrated on held-out examples; replaces the
         sigmoid.
@@ -120,7 +118,7 @@ class Model:
         ValueError
             If the model is not a classifier.
         """
-        self._require("classification", "probabilities")
+        self._require_classes()
         positive = self.predictions(data, tasks)["probability"]
         return np.column_stack([1.0 - positive, positive])
 
@@ -175,27 +173,13 @@ class Model:
 
     def log_odds_of(self, task: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """Return the function that :meth:`log_odds` applies to scores of one task."""
-        shares = self._shares([task], "classification", "probabilities")[:, 0]
+        shares = self._shares([task])[:, 0]
         used, curves = np.flatnonzero(shares), []
         for t in used.tolist():
             slope, intercept = self.calibration[t].tolist()
             line = CalibrationCurve(np.zeros(1), np.array([intercept]), np.array([slope, slope]))
             curves.append(self.curves.get(self.tasks[t], line))
         return mean_curve(curves, shares[used].tolist()).__call__
-
-    def offsets(self, tasks: Sequence[str]) -> NDArray[np.float64]:
-        """Return for each task the score below which an example is a novelty, shape (n,).
-
-        A task without training data uses the weighted mean offset of its relatives.
-
-        Raises
-        ------
-        ValueError
-            If the model is not a novelty detector.
-        """
-        names, ids = name_table(tasks)
-        shares = self._shares(names, "novelty", "offsets")
-        return np.asarray(shares.T @ self.calibration)[ids, 0]
 
     def calibrate(
         self,
@@ -335,18 +319,19 @@ class Model:
         """
         return self.tasks[match_names([name], self.tasks, "this model")[0]]
 
-    def _require(self, kind: str, what: str) -> None:
-        if self.kind != kind:
+    def _require_classes(self) -> None:
+        if self.kind != "classification":
             raise ValueError(
-                f"{what} need a model of {kind}, got one of {self.kind}; use its scores"
+                f"probabilities need a model of classification, got one of {self.kind}; use its "
+                "scores"
             )
 
-    def _shares(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
+    def _shares(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the weight of each training task's calibration, shape (T, len(names)).
 
         A training task uses no other calibration.
         """
-        self._require(kind, what)
+        self._require_classes()
         share = np.abs(self._mixing(names))
         sums = share.sum(axis=0)
         return np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
@@ -365,8 +350,7 @@ class Model:
         Raises
         ------
         ValueError
-            If a kernel is a Python function, which cannot be saved, or the model has no training
-            summary.
+            If the model has no training summary.
         SeqmtlError
             If the file cannot be written.
         """
@@ -428,7 +412,7 @@ class Model:
         from seqmtl.files.model_file import check_arrays
         from seqmtl.linear_model.schema import check_header
 
-        check_header(description, cls.structure)
+        check_header(description)
         check_arrays(arrays, _forms(description) | cls._forms(description, arrays))
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

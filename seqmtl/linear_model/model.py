@@ -94,7 +94,7 @@ class MultiTaskModel(Model):
         return not self.site.length and any(view.is_position_free for view in views)
 
     def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
-        """Return task, score, and the class probability, or -1 or 1 in novelty detection.
+        """Return task, score, and the class probability.
 
         For windows around a consensus such as AG, a last column tells which windows have it.
 
@@ -110,9 +110,6 @@ class MultiTaskModel(Model):
             columns["probability"] = self.probability(scores, column.tolist())
         if self.inputs == "windows" and self.site.letters:
             columns["has_site"] = self.site.is_in(data)
-        if self.kind == "novelty":
-            columns["score"] = margins = scores - self.offsets(column.tolist())
-            columns["class"] = np.where(margins < 0, -1, 1)
         return columns
 
     @usual_floats

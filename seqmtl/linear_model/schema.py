@@ -9,10 +9,7 @@ from typing import Any
 from seqmtl._checks import refuse
 from seqmtl._schema import (
     Rule,
-    anything,
     choice,
-    either,
-    flag,
     items,
     mapping,
     number,
@@ -28,94 +25,62 @@ from seqmtl.linear_model.site import SIGNALS
 _LONGEST = 10_000_000  # bases of a window
 _FLOATS = ("float32", "float64")
 
-_integer = whole(-(1 << 63), 1 << 63)
 _COUNTS = record({"n": whole(1)}, {"n_positive": whole()})
 _CALIBRATION = record(
     {"n": whole(1), "n_positive": whole(1), "prevalence": number(above=0, max_val=1)}
 )
 #: What scores and probabilities take of the training summary; the rest is for people.
 _TRAINING = record(
-    {},
-    {
-        "settings": record({"dtype": choice(*_FLOATS)}),
-        "tasks": mapping(_COUNTS, 1),
-        "calibration": mapping(_CALIBRATION),
-    },
+    {"settings": record({"dtype": choice(*_FLOATS)}), "tasks": mapping(_COUNTS, 1)},
+    {"calibration": mapping(_CALIBRATION)},
 )
-
-
-def _kernel(name: str, value: Any) -> None:
-    """Check the description of a base kernel, which may hold another one."""
-    mapping(either((Mapping,), _kernel, either((int,), _parameter, anything)))(name, value)
-
-
-def _parameter(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        whole(-(1 << 31), 1 << 31)(name, value)
 
 
 _SITE = record(
     {"offset": whole(), "length": whole(), "letters": text, "signal": choice("", *SIGNALS)}
 )
-_OWN: dict[str, dict[str, Rule]] = {
-    "weights": {
-        "features": check_description,
-        "n_features": whole(1, 1 << 60),
-        "length": whole(1),
-        "kernel": record(
-            {"names": items(word, 1, distinct=True), "source": text, "labels": items(text, 1)}
-        ),
-        "site": _SITE,
-    },
-    "kernels": {
-        "kernels": items(_kernel, 1),
-        "examples": choice("windows", "numbers", "sequences"),
-        "classes": items(
-            either((bool,), flag, either((int,), _integer, either((str,), word, number()))),
-            distinct=True,
-        ),
-    },
-}
 _HEADER: dict[str, Rule] = {
     "seqmtl_version": text,
     "kind": choice(*CALIBRATION),
     "tasks": items(word, 1, distinct=True),
     "shift": whole(-_LONGEST, _LONGEST),
     "calibrated": items(word, distinct=True),
+    "features": check_description,
+    "n_features": whole(1, 1 << 60),
+    "length": whole(1),
+    "kernel": record(
+        {"names": items(word, 1, distinct=True), "source": text, "labels": items(text, 1)}
+    ),
+    "site": _SITE,
+    "training": _TRAINING,
 }
 
 
-def check_header(header: Mapping[str, Any], structure: str) -> None:
+def check_header(header: Mapping[str, Any]) -> None:
     """Check the header of a model file, by itself and against itself.
 
     Raises
     ------
     ValueError
-        If it is not that of a model of this structure; the message names the key.
+        If it is not that of a model of weights; the message names the key.
     """
-    record({**_HEADER, **_OWN[structure], "training": _TRAINING})("", header)
+    record(_HEADER)("", header)
     tasks, training = header["tasks"], header["training"]
     _same(
         "calibrated", header["calibrated"], [name for name in tasks if name in header["calibrated"]]
     )
     _same("training.calibration", training.get("calibration", {}), header["calibrated"])
     for name, entry in (
-        *training.get("tasks", {}).items(),
+        *training["tasks"].items(),
         *training.get("calibration", {}).items(),
     ):
         if entry.get("n_positive", 0) > entry["n"]:
             refuse(
                 f"n_positive of {name} in training", f"at most {entry['n']}", entry["n_positive"]
             )
-    (_check_weights if structure == "weights" else _check_kernels)(header)
-
-
-def _check_weights(header: Mapping[str, Any]) -> None:
-    tasks, training, kind = header["tasks"], header["training"], header["kind"]
-    record({"settings": anything, "tasks": anything})("training", training)
     _same("training.tasks", training["tasks"], tasks)
     for name, entry in training["tasks"].items():
-        if ("n_positive" in entry) != (kind == "classification"):
+        if ("n_positive" in entry) != (header["kind"] == "classification"):
             raise ValueError(
                 f"training.tasks.{name}.n_positive must be there for classification only"
             )
@@ -136,18 +101,6 @@ def _check_site(header: Mapping[str, Any]) -> None:
     consensus = site["letters"].split(",") if site["letters"] else []
     if any(set(k) - set("ACGT") or len(k) != site["length"] for k in consensus):
         refuse("site.letters", f"words of {site['length']} bases", site["letters"])
-
-
-def _check_kernels(header: Mapping[str, Any]) -> None:
-    T, k, classes = len(header["tasks"]), len(header["classes"]), header["classes"]
-    _same("kind", [header["kind"]], ["classification"])
-    if k < 2:
-        refuse("classes", "two or more", classes)
-    if len({type(name) for name in classes}) > 1 or classes != sorted(classes):
-        refuse("classes", "of one type and sorted", classes)
-    if k > 2 and k * (k - 1) // 2 != T:
-        refuse("classes", f"two, or as many as the {T} tasks are pairs of", classes)
-    _same("shift", [header["shift"]], [0])
 
 
 def _same(name: str, got: Any, expected: Any) -> None:

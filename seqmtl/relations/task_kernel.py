@@ -196,36 +196,14 @@ class TaskKernel:
 
     def scaled(self) -> Self:
         """Return the mean of the K_m, scaled to a unit diagonal."""
-        scale = np.sqrt(np.diagonal(self.matrix))
-        return type(self)(self.names, self._mean().rescaled(scale, np.divide), self.source)
+        mean = self._mean()
+        return type(self)(self.names, mean.rescaled(mean.diagonals()[0] ** -0.5), self.source)
 
     @classmethod
     def join(cls, kernels: Sequence[Self], source: str, labels: Iterable[str]) -> Self:
         """Return one kernel with the matrices of all, which are of the same tasks."""
         stack = KernelStack.join([kernel.stack for kernel in kernels])
         return cls(kernels[0].names, stack, source, labels=labels)
-
-    def combine(self, theta: ArrayLike) -> Self:
-        """Return the single kernel sum_m theta_m K_m.
-
-        Parameters
-        ----------
-        theta : array_like, shape (M,)
-            Non-negative weights.
-
-        Raises
-        ------
-        ValueError
-            If there is not one weight per matrix, or a weight is negative or not finite.
-        """
-        weights = np.asarray(theta, dtype=np.float64)
-        if weights.shape != (self.n_kernels,) or not np.isfinite(weights).all():
-            raise ValueError(
-                f"theta must have one finite number per matrix ({self.n_kernels}), "
-                f"got {weights.tolist()}"
-            )
-        checks.check_not_negative(weights, "theta")
-        return type(self)(self.names, self.stack.mix(weights[None]), f"{self.source}, weighted")
 
     def __len__(self) -> int:
         return len(self.names)

@@ -22,7 +22,7 @@ class Examples:
     data : Windows, WindowStore, ndarray or csr_matrix of shape (n, d)
         Examples.
     y : ndarray, shape (n,)
-        Labels, -1 or +1; targets in regression; ones in novelty detection.
+        Labels, -1 or +1; targets in regression.
     ids : ndarray of int, shape (n,)
         Task of every example.
     names : tuple of str

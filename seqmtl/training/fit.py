@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl import core
 from seqmtl._surroundings import usual_floats
 from seqmtl.calibration.leave_one_out import left_out_scores
-from seqmtl.calibration.sigmoid import CALIBRATION, calibrate_tasks
+from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.joint import features_from_dict
@@ -101,8 +101,8 @@ def fit(
             rows, examples, K.K, solution, settings.upper(examples), settings.bias_scale
         )
         calibration = calibrate_tasks(left_out, examples.y, examples.ids, T, examples.weight)
-    else:  # novelty detection: the margin, f(x) = 1
-        calibration = np.ones((T, len(CALIBRATION[settings.kind])))
+    else:
+        calibration = np.zeros((T, 0))
     report = summarise(examples, settings, solution) | report
     return model_of(examples, features, kernel, solution, calibration, site, report), solution
 

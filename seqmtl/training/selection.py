@@ -148,9 +148,12 @@ class SearchSpace:
         return replace(self, relations={k: R.restrict(order) for k, R in self.relations.items()})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the search space as JSON values."""
-        relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
-        return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
+        """Return the search space as JSON values, the relations by name."""
+        return {
+            "relations": [*self.relations],
+            "trusts": [*self.trusts.items()],
+            "costs": self.costs,
+        }
 
 
 def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
@@ -335,14 +338,12 @@ class _Selector:
     def run(self) -> tuple[TaskKernel, float, dict[str, Any]]:
         """Return the task kernel of all tasks of the relations, the mean cost, and a report."""
         parts, trust, by_trust = self._choose_sharing()
-        costs = self._space.costs
-        C = costs[0]
+        kernel, costs = self._kernel(parts, trust), self._space.costs
+        K, C = kernel.matrix[: self._T, : self._T], costs[0]
         if len(costs) > 1:  # one for all tasks: by its own labels alone, that of a task is noise
-            candidates = {f"C {c:g}": self._candidate(c, parts, trust) for c in costs}
+            candidates = {f"C {c:g}": partial(self._judge, K, c) for c in costs}
             weights = self._weights_of(candidates, is_pooled=True)
             C = float(np.exp(weights[:, 0] @ np.log(costs)))
-        every = next(iter(self._space.relations.values())).names
-        kernel = self._kernel(parts, trust, len(every))
         tasks = {
             name: {
                 "trust": float(trust[t]),
@@ -354,7 +355,6 @@ class _Selector:
             for t, name in enumerate(self._sample.names)
         }
         if self._is_judged and not self._is_regression:
-            K = self._kernel(parts, trust, self._T).matrix
             accuracies = self._folds.accuracies(self._folds.fit(K, C).scores)
             for of_task, metrics in zip(tasks.values(), accuracies, strict=True):
                 if metrics is not None:
@@ -368,11 +368,9 @@ class _Selector:
     def _choose_sharing(self) -> tuple[dict[str, Array], Array, dict[float, Array]]:
         """Return p of every relation and x, (T,) each, and the weights of the trusts."""
         sharings, weights = self._space.sharings(), np.ones((1, self._T))
-        ones = np.ones(self._T)
         if len(sharings) > 1:
-            cost = self._space.costs[len(self._space.costs) // 2]
             candidates = {
-                f"{name}, trust {x:g}": self._candidate(cost, {name: ones}, x * ones)
+                f"{name}, trust {x:g}": partial(self._judge_sharing, name, x)
                 for name, x, _ in sharings
             }
             weights = self._weights_of(candidates, [prior for *_, prior in sharings])
@@ -386,33 +384,35 @@ class _Selector:
         parts = dict(zip(self._space.relations, p, strict=True))
         return parts, _round(x) if self._has_nodes else x, by_trust
 
-    def _candidate(self, cost: float, parts: dict[str, Array], trust: Array) -> Candidate:
-        """Return what gives the held-out log-likelihood of every example of the sample."""
+    def _judge_sharing(self, name: str, trust: float) -> Array:
+        """Judge a relation with the same trust for all tasks, at the middle cost."""
+        K = trust * self._space.relations[name].matrix[: self._T, : self._T]
+        if self._space.is_shared:
+            np.fill_diagonal(K, 1.0)
+        return self._judge(K, self._space.costs[len(self._space.costs) // 2])
 
-        def cross_validate() -> Array:
-            fit = self._folds.fit(self._kernel(parts, trust, self._T).matrix, cost)
-            return self._folds.of_examples(fit.log_likelihoods)
+    def _judge(self, K: Array, cost: float) -> Array:
+        """Return the held-out log-likelihood of every example of the sample."""
+        return self._folds.of_examples(self._folds.fit(K, cost).log_likelihoods)
 
-        return cross_validate
-
-    def _kernel(self, parts: dict[str, Array], trust: Array, n: int) -> TaskKernel:
-        """Return K of the first n names of the relations, which may be more than those with data.
+    def _kernel(self, parts: dict[str, Array], trust: Array) -> TaskKernel:
+        """Return K of all tasks of the relations, which may be more than those with data.
 
         Tasks without data have full trust in the mean mixture of the relations.
         """
-        x = np.ones(n)
+        names = next(iter(self._space.relations.values())).names
+        x = np.ones(len(names))
         x[: self._T] = trust
         levels, terms = np.unique(x), []
         for name, share in parts.items():
-            relation, p = self._space.relations[name], np.full(n, share.mean())
+            relation, p = self._space.relations[name], np.full(len(names), share.mean())
             p[: self._T] = share
-            R = relation.stack.take(slice(n))
             for level, step in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-                terms.append(R.rescaled(np.sqrt(p * step) * (x >= level)))
+                terms.append(relation.stack.rescaled(np.sqrt(p * step) * (x >= level)))
         K, source = KernelStack.join(terms).mix(np.ones((1, len(terms)))), relation.source
         if self._space.is_shared:
             K, source = K.with_unit_diagonals(), "trust tuned on held-out labels"
-        return TaskKernel(relation.names[:n], K, source)
+        return TaskKernel(names, K, source)
 
     def _weights_of(
         self, candidates: Mapping[str, Candidate], prior: Any = 1.0, *, is_pooled: bool = False

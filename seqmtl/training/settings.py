@@ -43,7 +43,7 @@ class Settings:
         Type of the weights; the attribute is its name.
     seed : int
         Seed of the visiting order.
-    kind : {"classification", "regression", "novelty"}
+    kind : {"classification", "regression"}
         Learning problem.
     epsilon : float
         Error without cost; regression only.

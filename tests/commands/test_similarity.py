@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import seqmtl as package
-from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
+from seqmtl import MultiTaskSVC, TaskKernel
 from seqmtl.commands import similarity
 from seqmtl.commands._options import Relations
 from seqmtl.exceptions import UsageError
@@ -129,8 +129,6 @@ def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
     assert f"K of the model; tree(t.nwk), r = {r:.2f}" in shown  # easy: all pairs are alike
     assert f"tree(t.nwk), r = {r:.2f}" in plot.read_text()
     assert "3 tasks from weights of the model" in seqmtl(f"similarity {tmp_path / 'm'}").out
-    MultiTaskKernelSVC().fit(X, y, tasks).model_.save(tmp_path / "k")
-    assert "kernels" in seqmtl(f"similarity {tmp_path / 'k'}", 1).err
 
 
 def test_every_kind_is_explained():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.sparse import csc_array
 from sklearn.svm import LinearSVC
 
 from seqmtl import PositionalKmers, TaskKernel
@@ -77,7 +78,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
     N = np.concatenate([*parts, *([np.diag(rng.random(T))] * has_own)], axis=1)
     lengths = rng.random((2, N.shape[1]))
     K = np.einsum("sj,vj,tj->vst", N, lengths, N)
-    groups = grouped_kernel._pack(N, lengths)
+    groups = grouped_kernel._pack(csc_array(N), lengths)
     for view in range(2):
         assert_allclose(_rebuilt(groups, view), K[view], atol=1e-12)
 

@@ -84,7 +84,7 @@ def test_hierarchical_kernels_of_learnt_weights_are_a_kernel_svm(norm):
     case = related(kernel)
     options = {"tol": 1e-8, "dtype": np.float64, "max_epochs": 100_000}
     solution = core.solve(case.problem(), kernels, **options)
-    K = kernel.combine(solution.theta).matrix
+    K = np.tensordot(solution.theta, kernel.matrices, 1)
     H = K[np.ix_(case.tasks, case.tasks)] * (case.X @ case.X.T + 1)
     assert solution.gap <= 1e-8
     assert solution.primal == pytest.approx(kernel_svm(H, case.z, 2.0)[0], rel=1e-6)

@@ -14,7 +14,7 @@ import seqmtl
 PUBLIC = [getattr(seqmtl, name) for name in seqmtl.__all__]
 KINDS = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
 #: These differ from ParetoMKLClassifier in a rule of weights, and in nothing that is checked here.
-ALIKE = {"IndividualMKLClassifier", "PartiallySharedMKLClassifier", "SparseMKLClassifier"}
+ALIKE = {"IndividualMKLClassifier"}
 ESTIMATORS = [kind() for kind in KINDS if kind.__name__ not in ALIKE]
 
 

@@ -15,13 +15,10 @@ from seqmtl import (
     MultiTaskClassifierCV,
     MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
-    MultiTaskOneClassSVM,
     MultiTaskRegressorCV,
     MultiTaskSVC,
     MultiTaskSVR,
     ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
     TaskArray,
     TaskTransformer,
     WeightedDegree,
@@ -29,16 +26,13 @@ from seqmtl import (
 )
 
 LINEAR = [MultiTaskSVC, MultiTaskClassifierCV, MultiTaskMKLClassifier]
-ON_FEATURES = [*LINEAR, MultiTaskSVR, MultiTaskOneClassSVM]
+ON_FEATURES = [*LINEAR, MultiTaskSVR]
 WEIGHTED = [*LINEAR, MultiTaskKernelSVC, KernelMKLClassifier]
 ALL = [
     *WEIGHTED,
     MultiTaskSVR,
-    MultiTaskOneClassSVM,
     ParetoMKLClassifier,
-    SparseMKLClassifier,
     IndividualMKLClassifier,
-    PartiallySharedMKLClassifier,
 ]
 every = pytest.mark.parametrize("kind", ALL)
 rng = np.random.default_rng(0)
@@ -50,8 +44,6 @@ UNEVEN = [text[: 12 + i % 9] for i, text in enumerate(TEXTS)]
 
 
 def fit(model, data, y, tasks=None):
-    if isinstance(model, MultiTaskOneClassSVM):
-        return model.fit(data, tasks=tasks)
     return model.fit(data, y, tasks=tasks)
 
 
@@ -125,8 +117,6 @@ def test_masked_values_are_refused(kind):
         fit(kind(), TaskArray(masked, TASKS), Y)
     with pytest.raises(ValueError, match="tasks must have no masked values"):
         fit(kind(), X, Y, np.ma.array(TASKS, mask=mask))
-    if kind is MultiTaskOneClassSVM:
-        return
     with pytest.raises(ValueError, match="y must have no masked values"):
         kind().fit(X, np.ma.array(Y, mask=mask), tasks=TASKS)
     with pytest.raises(ValueError, match="sample_weight must have no masked values"):

@@ -8,7 +8,6 @@ from seqmtl import (
     JointFeatures,
     MultiTaskMKLClassifier,
     MultiTaskModel,
-    MultiTaskOneClassSVM,
     MultiTaskSVC,
     MultiTaskSVR,
     Spectrum,
@@ -162,28 +161,21 @@ def test_organisms_without_data_stay_and_one_of_one_class_is_refused():
 class TestOtherLosses:
     """Widmer 2015, Problem 1 and 3 for losses without classes, against CVXPY."""
 
-    @pytest.mark.parametrize(
-        ("loss", "norm"), [*zip(REGRESSION_LOSSES, (1.5, np.inf), strict=False), ("one class", 1.0)]
-    )
+    @pytest.mark.parametrize(("loss", "norm"), zip(REGRESSION_LOSSES, (1.5, np.inf), strict=True))
     def test_it_is_the_optimum(self, loss, norm, tmp_path):
         windows, z = strings(n=60, length=12), np.random.default_rng(1).normal(size=60)
         tasks = np.array(windows.tasks)
         options = {"features": [WeightedDegree(degree=2), Spectrum(2)], "C": 0.3, "norm": norm}
         kernels = ["union", TaskKernel.graph(np.ones((3, 3)), np.unique(tasks))]
-        if loss == "one class":
-            model = MultiTaskOneClassSVM(task_kernel=kernels, **options, **TIGHT).fit(windows)
-            name, targets = "hinge", {}
-        else:
-            options |= {"loss": loss, "task_kernel": kernels}
-            model = MultiTaskSVR(**options, **TIGHT).fit(windows, z)
-            name, targets = loss, {"z": z, "epsilon": 0.1}
+        options |= {"loss": loss, "task_kernel": kernels}
+        model = MultiTaskSVR(**options, **TIGHT).fit(windows, z)
         views = [view.transform(windows).toarray() for view in model.model_.features.views]
-        constant = float(loss != "one class")
-        grams = [X @ X.T + constant for X in views]
+        grams = [X @ X.T + 1.0 for X in views]
         ids = np.unique(tasks, return_inverse=True)[1]
         matrices = [np.ones((3, 3)), kernels[1].matrix] * 2
+        of_views, costs = [0, 0, 1, 1], np.full(60, 0.3)
         best = oracle.solve_dual(
-            grams, np.ones(60), ids, matrices, [0, 0, 1, 1], np.full(60, 0.3), name, norm, **targets
+            grams, np.ones(60), ids, matrices, of_views, costs, loss, norm, z=z, epsilon=0.1
         )
         assert model.dual_gap_ <= 1e-8
         assert model.model_.training["primal"] == pytest.approx(best, rel=1e-6)

@@ -60,24 +60,6 @@ def test_names_only_permute_the_rows():
     assert_allclose(by_array.fit(X, y, tasks=tasks).coef_, first.coef_, atol=1e-9)
 
 
-# -- warm starts ----------------------------------------------------------------------------------
-
-
-def test_a_warm_start_of_the_same_more_and_fewer_rows():
-    X, y, tasks = labelled()
-    svc = MultiTaskSVC(warm_start=True, tol=1e-8).fit(X[:100], y[:100], tasks=tasks[:100])
-    svc.fit(X, y, tasks=tasks)
-    cold = MultiTaskSVC(tol=1e-8).fit(X, y, tasks=tasks)
-    assert_allclose(svc.coef_, cold.coef_, atol=1e-3)
-    before = svc.coef_.copy()
-    svc.fit(X, y, tasks=tasks)
-    assert svc.n_iter_ == 1  # none was needed; scikit-learn asks for one or more
-    assert_allclose(svc.coef_, before, atol=1e-9)
-    svc.fit(X[:100], y[:100], tasks=tasks[:100])  # afresh
-    cold.fit(X[:100], y[:100], tasks=tasks[:100])
-    assert_array_equal(svc.coef_, cold.coef_)
-
-
 # -- probabilities ----------------------------------------------------------------------------
 
 

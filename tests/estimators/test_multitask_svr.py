@@ -53,8 +53,6 @@ def test_the_model_file_knows_its_kind(tmp_path, capsys):
     assert_array_equal(model.decision_function(windows), svr.predict(windows))
     with pytest.raises(ValueError, match="probabilities need a model of classific"):
         model.probability(np.zeros(1), ["fly"])
-    with pytest.raises(ValueError, match="offsets need a model of novelty, got"):
-        model.offsets(["fly"])
     assert main(["info", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "kind=regression" in shown

@@ -9,7 +9,6 @@ from seqmtl import (
     MultiTaskClassifierCV,
     MultiTaskKernelSVC,
     MultiTaskMKLClassifier,
-    MultiTaskOneClassSVM,
     MultiTaskSVC,
     MultiTaskSVR,
     TaskArray,
@@ -22,7 +21,6 @@ ESTIMATORS = [
     MultiTaskClassifierCV(costs=(1.0,)),
     MultiTaskMKLClassifier(),
     MultiTaskSVR(),
-    MultiTaskOneClassSVM(),
     MultiTaskKernelSVC("spectrum:2"),
 ]
 
@@ -93,7 +91,6 @@ def test_sparse_matrices_with_wide_indices(kind):
     assert_array_equal(MultiTaskSVC().fit(wide, y).decision_function(wide), expected)
     assert wide.indices.dtype == np.int64  # those of the caller
     MultiTaskSVR().fit(wide, y).predict(wide)
-    MultiTaskOneClassSVM().fit(TaskArray(wide, [*"ab"] * 25)).predict(wide, [*"ab"] * 25)
 
 
 @pytest.mark.parametrize("estimator", [MultiTaskSVC, MultiTaskKernelSVC, MultiTaskClassifierCV])

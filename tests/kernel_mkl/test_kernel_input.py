@@ -8,8 +8,6 @@ from seqmtl import (
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
     TaskKernel,
     Windows,
 )
@@ -20,8 +18,6 @@ from tests.oracles import kernel_space as oracle
 LEARNERS = [
     ParetoMKLClassifier,
     IndividualMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
     KernelMKLClassifier,
 ]
 ALL = [*LEARNERS, MultiTaskKernelSVC]
@@ -144,10 +140,6 @@ OTHERS = TaskKernel(["x", "b"], np.eye(2))
         (ALL, "tol", NUMBERS, "tol must be a finite number above 0, got"),
         (LEARNERS[:1], "p", [0, np.nan, "2", None], "p must be a number above 0, got"),
         (LEARNERS[:1], "p", [1e-3, 1e-300], r"p must be at least 0\.0016 for 3 tasks, got"),
-        (LEARNERS[3:4], "p", [1.5, 0, "x"], "p must be a number above 0 and at most 1, got"),
-        (LEARNERS[3:4], "p", [2e-3], r"p must be at least 0\.0032 for 3 kernels, got 0\.002"),
-        (LEARNERS[3:4], "q", [0.9, 2.1, "x"], "q must be a number from 1 to 2, got"),
-        (LEARNERS[2:3], "share", [1.1, -0.1, "x"], "share must be a number from 0 to 1, got"),
         (NORMED, "norm", [0.99, np.nan, "2"], "norm must be a number from 1 to infinity, got"),
         (LEARNERS, "max_iter", [0, 2.5, "5", True], "max_iter must be an integer of at least 1"),
         (LEARNERS, "kernels", [[]], "kernels must hold at least one kernel, got"),

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from seqmtl import (
-    IndividualMKLClassifier,
     MultiTaskClassifierCV,
     MultiTaskMKLClassifier,
-    MultiTaskOneClassSVM,
     Spectrum,
     TaskKernel,
     WeightedDegree,
@@ -56,23 +54,7 @@ def _views(path):
     return _windows()[:20]
 
 
-def _novelty(path):
-    X = np.random.default_rng(1).standard_normal((40, 3))
-    MultiTaskOneClassSVM().fit(X, tasks=np.array(["a", "b"])[np.arange(40) % 2]).model_.save(path)
-    return X[:10]
-
-
-def _texts(path):
-    windows = _windows()
-    texts = np.array(windows.sequences())
-    y = np.where(windows.labels > 0, "site", "decoy")
-    model = IndividualMKLClassifier(["wd:2"], C=2.0).fit(texts, y, windows.tasks).model_
-    model.calibrate("fly", model.decision_function(texts, "fly"), windows.labels)
-    model.save(path)
-    return np.array(["ACGTACGTACGT", "GGGAGCTTTACG", "TTTACGTTTTTT"])
-
-
-@pytest.fixture(scope="module", params=[_calibrated, _views, _novelty, _texts])
+@pytest.fixture(scope="module", params=[_calibrated, _views])
 def saved(request, tmp_path_factory):
     """A model file and examples for it."""
     path = tmp_path_factory.mktemp("models") / "model.seqmtl"

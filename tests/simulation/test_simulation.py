@@ -280,12 +280,14 @@ def test_close_leaves_have_more_similar_motifs():
 
 
 def test_traits_are_stationary_and_correlate_by_path_length():
-    tree = Phylo.read(io.StringIO(default_tree()), "newick")
+    organisms, tree = read_organisms(None), Phylo.read(io.StringIO(default_tree()), "newick")
     leaves = tree.get_terminals()
-    assert [leaf.name for leaf in leaves] == list(read_organisms(None).leaf_names)
+    assert [leaf.name for leaf in leaves] == list(organisms.leaf_names)
     path = np.array([[tree.distance(one, other) for other in leaves] for one in leaves])
     for drift in (0.8, 0.0):
-        traits = drift_traits(read_organisms(tree), 100_000, drift, np.random.default_rng(1))
+        traits = drift_traits(
+            read_organisms(default_tree()), 100_000, drift, np.random.default_rng(1)
+        )
         np.testing.assert_allclose(np.cov(traits), np.exp(-drift * path), atol=0.03)
     np.fill_diagonal(path, np.inf)  # two close pairs and an outgroup
     assert [int(row.argmin()) for row in path[:4]] == [1, 0, 3, 2]

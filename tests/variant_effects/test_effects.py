@@ -264,10 +264,10 @@ def test_arguments_are_checked():
         EffectScorer(MODELS["donor"], ORGANISM, distance=-1)
     with pytest.raises(ValueError, match="task 'mouse' is not in the model's task kernel"):
         EffectScorer(MODELS["donor"], "mouse")
-    novelty = make_model(SITES["donor"])
-    novelty.kind = "novelty"
+    regression = make_model(SITES["donor"])
+    regression.kind = "regression"
     with pytest.raises(ValueError, match="probabilities need a model of classification"):
-        EffectScorer(novelty, ORGANISM)
+        EffectScorer(regression, ORGANISM)
 
 
 def test_zones_are_followed_only_so_far():
