@@ -27,6 +27,6 @@ __getattr__ = import_on_use(
     {
         "seqmtl.kernel_mkl.coupled": "KernelMKLClassifier MultiTaskKernelSVC",
         "seqmtl.kernel_mkl.pareto": "ParetoMKLClassifier ParetoPath pareto_path",
-        "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier PartiallySharedMKLClassifier ",
+        "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier",
     },
 )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from itertools import dropwhile, groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from seqmtl.exceptions import InputFormatError
 
@@ -90,6 +90,27 @@ def parse_tree(text: str, where: str) -> Nodes:
             labels.append("")
             node = len(labels) - 1
     lengths[0] = math.nan
+    return parents, lengths, labels
+
+
+def nodes_of(tree: Any) -> Nodes:
+    """Return the nodes of a Bio.Phylo tree, without the branch above the root."""
+    from Bio.Phylo.BaseTree import Tree
+
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            "tree must be a file, Newick text, a Tree or one of Bio.Phylo, got "
+            f"{type(tree).__name__}; read it first"
+        )
+    parents, lengths, labels = list[int](), list[float](), list[str]()
+    stack: list[tuple[Any, int]] = [(tree.root, -1)]
+    while stack:
+        clade, parent = stack.pop()
+        length = math.nan if clade.branch_length is None or parent < 0 else clade.branch_length
+        stack.extend((child, len(parents)) for child in reversed(clade.clades))
+        parents.append(parent)
+        lengths.append(float(length))
+        labels.append(clade.name or "")
     return parents, lengths, labels
 
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files import catalogue
 from seqmtl.files.streams import read_text
 from seqmtl.relations import _newick
+
+if TYPE_CHECKING:
+    from Bio.Phylo.BaseTree import Tree as BioTree
 
 logger = logging.getLogger(__name__)
 
@@ -323,7 +326,7 @@ class Tree:
 #: The shipped tree in which organisms are looked up if no tree is given.
 LARGEST_TREE = "eukaryotes"
 
-TreeSource: TypeAlias = "Tree | str | os.PathLike[str]"
+TreeSource: TypeAlias = "Tree | BioTree | str | os.PathLike[str]"
 
 
 def read_tree(tree: TreeSource) -> Tree:
@@ -331,9 +334,9 @@ def read_tree(tree: TreeSource) -> Tree:
 
     Parameters
     ----------
-    tree : str, path-like or Tree
-        Newick or Nexus file (plain or gzip), Newick or Nexus text, or the name of a shipped tree.
-        A Tree is returned unchanged.
+    tree : str, path-like, Bio.Phylo tree or Tree
+        Newick or Nexus file (plain or gzip), Newick or Nexus text, the name of a shipped tree, or
+        a Bio.Phylo tree. A Tree is returned unchanged.
 
     Returns
     -------
@@ -344,18 +347,15 @@ def read_tree(tree: TreeSource) -> Tree:
     ------
     InputFormatError
         If there is no tree, more than one, or names or lengths are invalid.
-    TypeError
-        If it is something else.
     """
     if isinstance(tree, Tree):
         return tree
-    if not isinstance(tree, (str, os.PathLike)):
-        raise TypeError(
-            f"tree must be a file, Newick text or a Tree, got {type(tree).__name__}; give a tree "
-            "of Bio.Phylo as tree.format('newick')"
-        )
-    where, text = _load(tree)
-    parents, lengths, labels = _newick.parse_tree(text, where)
+    if isinstance(tree, (str, os.PathLike)):
+        where, text = _load(tree)
+        parents, lengths, labels = _newick.parse_tree(text, where)
+    else:
+        where = "Bio.Phylo tree"
+        parents, lengths, labels = _newick.nodes_of(tree)
     n_absent = int(np.isnan(lengths[1:]).sum())
     if 0 < n_absent < len(lengths) - 1:
         logger.warning("%s: branches without a length, counted as 1: %d", where, n_absent)

@@ -1,6 +1,7 @@
 """Trees: reading, cutting and measuring, against walks along the parents and Bio.Phylo."""
 
 import gzip
+import io
 import logging
 import math
 import pickle
@@ -166,8 +167,14 @@ class TestNewick:
         assert [names[i] for i in tree.leaves] == list("abcdef")
         assert len({*names}) == len(names)
 
-    def test_other_things_are_no_trees(self):
-        with pytest.raises(TypeError, match="a file, Newick text or a Tree, got int; give a tree"):
+    def test_a_tree_of_bio_phylo(self):
+        from Bio import Phylo
+
+        text = "((ape:1,man:2)primates:3,(fly,bee:6)insects);"
+        assert_same(read_tree(Phylo.read(io.StringIO(text), "newick")), read_tree(text))
+        with pytest.raises(InputFormatError, match=r"Bio\.Phylo tree: .* leaf 'a' twice"):
+            read_tree(Phylo.read(io.StringIO("(a,a);"), "newick"))
+        with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
             read_tree(5)
 
     @settings(max_examples=100)
