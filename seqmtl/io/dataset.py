@@ -285,20 +285,6 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     return path
 
 
-def annotation_path(folder: str, organism: str, summary: Mapping[str, Any]) -> str | None:
-    """Return the path of an organism's annotation, or None if it has none or it is missing."""
-    annotation = summary.get("config", {}).get("organisms", {}).get(organism, {}).get("annotation")
-    if not isinstance(annotation, str):
-        return None
-    genome_folders = [
-        os.path.dirname(genome) for genome in _candidate_paths(folder, organism, summary)
-    ]
-    names = [annotation, os.path.basename(annotation)]
-    directories = [folder, f"{folder}/..", *genome_folders]
-    paths = [os.path.join(directory, name) for directory in directories for name in names]
-    return next(filter(os.path.isfile, paths), None)
-
-
 def _candidate_paths(folder: str, name: str, summary: Mapping[str, Any]) -> list[str]:
     """Return paths to try for a genome: relative to the dataset's folder, now and when made."""
     folders = [os.path.realpath(folder), summary.get("folder", "")]

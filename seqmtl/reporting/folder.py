@@ -24,10 +24,9 @@ from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.introns import (
     PredictedIntrons,
     annotated_introns,
-    by_intron,
     intron_rows,
     likely_lengths,
-    read_calls,
+    read_introns,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def read_folder(
     folder: str | os.PathLike[str],
     annotations: Mapping[str, str] | None = None,
 ) -> FolderContents:
-    """Read the datasets, models, evaluations, comparisons, scans and introns in a folder.
+    """Read the datasets, models, evaluations, comparisons and introns in a folder.
 
     Parameters
     ----------
@@ -124,10 +123,8 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     if document.get("kind") == KIND:
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(contents, path)
-    elif document.get("command") in ("annotate", "scan") and {"seqmtl_version", "scans"} <= keys:
-        if document["command"] == "annotate":
-            _add_introns(contents, path, document)
-        contents.scans[name] = document
+    elif document.get("command") == "annotate" and {"seqmtl_version", "scans"} <= keys:
+        _add_introns(contents, path, document)
     elif {"schema_version", "model", "signals", "split"} <= keys:
         contents.pairs[name] = document
     elif {"schema_version", "model", "signal", "split", "tasks"} <= keys:
@@ -143,13 +140,13 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, compared with an annotation."""
     introns_path = os.path.join(os.path.dirname(path), _INTRONS)
-    predicted = by_intron(read_calls(introns_path))
-    organism, genome = document["organism"], document.get("genome")
+    predicted = read_introns(introns_path)
+    organism, genome = document["organism"], document["genome"]
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
         genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
         annotated = gaps = annotated_introns(genes, contigs)
-        if isinstance(genome, str) and os.path.isfile(genome):
+        if os.path.isfile(genome):
             n_gaps = len(gaps)
             try:  # those predicted are introns, whatever the letters that the model was given
                 annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
@@ -166,7 +163,7 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
             )
     rows = intron_rows(predicted, annotated)
     contents.introns[os.path.relpath(path, contents.path)] = PredictedIntrons(
-        organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted)
+        organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted), genome
     )
 
 

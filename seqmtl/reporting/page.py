@@ -26,25 +26,18 @@ _Kind = tuple[str, str, Callable[[Any], Values]]
 _FIRST = (
     ("Introns", "introns", folder_sections.introns),
     ("Paired donors and acceptors", "paired", folder_sections.paired),
-    ("Example region", "region", folder_sections.regions),
 )
 _OF_A_SIGNAL = (
     ("Data", "data", signal_sections.data),
     ("Similarity", "similarity", signal_sections.similarity),
-    ("Kernel weights", "kernel_weights", signal_sections.kernel_weights),
-    ("Hyperparameters", "hyperparameters", signal_sections.hyperparameters),
     ("Accuracy", "accuracy", signal_sections.accuracy),
     ("Calibration", "calibration", signal_sections.calibration),
     ("Feature importance", "features", signal_sections.features),
-    ("Models", "models", signal_sections.models),
 )
 _LAST = (
     ("Comparison of methods", "comparison", folder_sections.comparisons),
-    ("Genome scans", "scans", folder_sections.scans),
     ("Paired models", "paired_models", folder_sections.paired_models),
 )
-#: Sections of which two fit side by side.
-_SMALL = ("Similarity", "Kernel weights", "Hyperparameters")
 
 
 def write_folder_report(
@@ -141,5 +134,4 @@ def _sections(contents: FolderContents, folder: str, command: str) -> Iterator[V
 def _section(name: str, html: str, group: str = "") -> Values:
     """Return a section; `group` is the signal that it is about, if there are several."""
     anchor = f"{name} {group}".strip().lower().replace(" ", "-")
-    section = {"name": name, "group": group, "anchor": anchor, "content": html}
-    return {**section, "is_small": name in _SMALL}
+    return {"name": name, "group": group, "anchor": anchor, "content": html}

@@ -80,40 +80,6 @@ def similarity(signal: Signal) -> Values:
     return values if image else {}
 
 
-def kernel_weights(signal: Signal) -> Values:
-    """Return the kernel weights of the main model (MKL)."""
-    kernels = signal.models[signal.main].training.get("mkl", []) if signal.models else []
-    columns = [
-        Column("Similarity", "label"),
-        Column("Kind", "view"),
-        Column("Organisms", "n_tasks"),
-        Column("Weight", "weight", ".3f"),
-    ]
-    rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
-    return {**table(columns, rows), "files": [signal.model_file]} if rows else {}
-
-
-def hyperparameters(signal: Signal) -> Values:
-    """Return the selected hyperparameters of every organism of the main model."""
-    training = signal.models[signal.main].training if signal.models else {}
-    tasks, adapted = training.get("selection", {}).get("tasks", {}), training.get("adapted", {})
-    columns = [
-        Column("Organism", "name"),
-        Column("Trust in relatives", "trust", ".2f"),
-        Column("C", "C", ".2g"),
-    ]
-    rows = [{"name": name, **task} for name, task in tasks.items()]
-    rows += [
-        {"name": name, "trust": sum(float(x) * share for x, share in facts["trust"].items())}
-        for name, facts in adapted.items()
-        if "trust" in facts
-    ]
-    if not rows:
-        return {}
-    has_adapted = len(rows) > len(tasks)
-    return {**table(columns, rows), "has_adapted": has_adapted, "files": [signal.model_file]}
-
-
 def accuracy(signal: Signal) -> Values:
     """Return the metrics of all models that were evaluated, and the curves of the main one."""
     if not signal.metrics:
@@ -247,28 +213,3 @@ def features(signal: Signal) -> Values:
         "organisms": [each.label for each in poims],
         "poims": [(each.label, embedded(partial(draw_poim, each))) for each in poims],
     }
-
-
-def models(signal: Signal) -> Values:
-    """Return the settings and commands of every model."""
-    entries = []
-    for name, model in signal.models.items():
-        facts = model.training
-        settings = ", ".join(
-            f"{key}={value:.3g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in facts["settings"].items()
-            if value is not None
-        )
-        entries.append(
-            {
-                "file": signal.files[name],
-                "features": model.features,
-                "n_weights": f"{model.W.shape[0]:,}",
-                "length": model.length,
-                "n_windows": f"{sum(task['n'] for task in facts['tasks'].values()):,}",
-                "gap": f"{facts['duality_gap']:.1e}" + " (stopped)" * (not facts["converged"]),
-                "settings": settings,
-            }
-        )
-    commands = [model.training.get("command", "") for model in signal.models.values()]
-    return {"models": entries, "commands": [*filter(None, commands)]} if entries else {}

@@ -41,22 +41,6 @@ _COMPARISON = {
         for name in ("mtl", "union")
     },
 }
-_SCAN = {
-    "command": "scan",
-    "seqmtl_version": "0.1.0",
-    "model": "m.seqmtl",
-    "genome": "g.fa",
-    "scans": [
-        {
-            "organism": "ape",
-            "files": ["a.bed"],
-            "n_bases": 10,
-            "n_scored": 5,
-            "n_reported": 1,
-            "megabases_per_second": 2.5,
-        }
-    ],
-}
 _TASK = {
     "n_positive": 7,
     "expected": 6.5,
@@ -133,13 +117,12 @@ def _page(folder):
 
 
 def test_the_documents_of_these_tests_are_shown(folder):
-    documents_of = {"comparison": _COMPARISON, "scan": _SCAN, "metrics": _EVALUATION}
+    documents_of = {"comparison": _COMPARISON, "metrics": _EVALUATION}
     for name, document in documents_of.items():
         (folder / f"{name}.json").write_text(json.dumps(document))
     found, page = _page(folder)
     assert found.skipped == []
     assert found.comparisons == {"comparison.json": _COMPARISON}
-    assert found.scans == {"scan.json": _SCAN}
     assert found.signals["donor"].metrics == {"m": _EVALUATION}
     assert "Windows of 41 bases around splice donors" in page
     assert "results/comparison.json" in page
@@ -189,7 +172,7 @@ def test_foreign_files(folder, name):
         b'{"kind": "seqmtl dataset"}',
         b'{"kind": ["seqmtl dataset"]}',
         b"[" + b"0," * 10**6 + b"0]",
-        b'{"command": "scan", "seqmtl_version": 1}',
+        b'{"command": "annotate", "seqmtl_version": 1}',
         b'{"command": {"scan": 1}}',
         b'{"methods": {}, "sizes": {}, "settings": {}}',
         b'{"signal": "donor", "models": []}',
@@ -197,12 +180,12 @@ def test_foreign_files(folder, name):
         b'{"signal": "x", "split": 3, "tasks": {}}',
         b'{"signal": "donor", "split": "test", "tasks": {}}',
         b'{"signals": ["ecg", "emg"], "split": "test"}',
-        b'{"command": "scan", "scans": [{}]}',
+        b'{"command": "annotate", "scans": [{}]}',
     ):
         (folder / name).write_bytes(content)
         found = read_folder(folder)
         assert list(found.signals) == ["donor"]
-        assert found.comparisons == found.scans == found.pairs == {}
+        assert found.comparisons == found.introns == found.pairs == {}
         assert found.signals["donor"].metrics == {}
         assert all(name in line and "\n" not in line for line in found.skipped)
     (folder / name).write_bytes(b"{")

@@ -16,7 +16,6 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
 from seqmtl.reporting.folder import read_folder
-from seqmtl.reporting.signal_sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates
 from tests.invocation import run
@@ -140,7 +139,6 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
         "Accuracy",
         "Calibration",
         "Feature importance",
-        "Models",
         "Comparison of methods",
         "About this page",
     ]
@@ -206,20 +204,6 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels()
     signal.dataset = {}
     signal.metrics = {"a_individual": {}, "b_union": {}}
     assert signal.main == "d_default"
-
-
-def test_an_organism_that_was_added_has_a_trust_and_no_cost():
-    training = {"selection": {"tasks": {"a": {"trust": 0.5, "C": 2.0}}}}
-    model = _model(TaskKernel.union(["a", "ant"]), training)
-    signal = Signal("donor", models={"m": model}, files={"m": "m.seqmtl"})
-    assert not hyperparameters(signal)["has_adapted"]
-    training["adapted"] = {"ant": {"trust": {"0": 0.5, "0.5": 0.5}}}
-    assert hyperparameters(signal) == {
-        "head": ["Organism", "Trust in relatives", "C"],
-        "rows": [["a", "0.50", "2"], ["ant", "0.25", ""]],
-        "has_adapted": True,
-        "files": ["m.seqmtl"],
-    }
 
 
 def _metrics(value, half, n_tasks=4):
