@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
-from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.commands._request import Document, Request, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.streams import check_regular
 from seqmtl.files.write import check_outputs, output_folder, write_json
@@ -50,7 +50,7 @@ _SUMMARY, _ADAPTED, _PAGE = "summary.json", "model.seqmtl", "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annotate(_options.Threads):
+class Annotate(Request):
     """Find the introns of a genome without annotation: adapt a model, scan, write a report."""
 
     genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)

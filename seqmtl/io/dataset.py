@@ -509,7 +509,7 @@ def _read_member(folder: str, name: str) -> Iterator[Columns]:
     return read_columns(blocks, source, len(first.fields), bytes.strip)
 
 
-def check_folder(target: Path, *, force: bool) -> None:
+def check_folder(target: Path) -> None:
     """Check that a folder is empty or an earlier dataset.
 
     Raises
@@ -527,10 +527,10 @@ def check_folder(target: Path, *, force: bool) -> None:
     if not os.access(target, os.W_OK):
         raise SeqmtlError(f"cannot write {target}: the folder is not writable")
     other_files = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
-    if other_files and not force and not is_dataset(target):
+    if other_files and not is_dataset(target):
         raise SeqmtlError(
             f"{target} must be empty or an earlier dataset, but it holds other files; "
-            "choose another folder, or --force to write beside them"
+            "choose another folder"
         )
 
 

@@ -466,10 +466,7 @@ def _column_hint(required: str, names: list[str]) -> str:
     """Suggest what may have been meant by a missing column."""
     lowered = {name.strip("\"'# ").lower(): name for name in names}
     if len(names) > 2 and all(map(is_coordinate, names[1:3])):
-        return (
-            "this looks like BED; give its genome, too: --reference, or --genome with --sites for "
-            "adapt and explain"
-        )
+        return "this looks like BED; give its genome, too (--reference), or cut the windows"
     if len(names) > 7 and all(map(is_coordinate, names[3:5])):
         return "this looks like GFF or GTF, which is for seqmtl dataset"
     if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):

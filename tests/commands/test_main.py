@@ -97,9 +97,9 @@ def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_p
 
 
 def test_scan_for_all_organisms_writes_a_file_each(model, data, tmp_path, seqmtl):
-    options = "--organism all --consensus AG --threshold 0.5 -q"
-    seqmtl(f"scan {model} {data}/genomes/man.fa {options} -o {tmp_path}/x.bedgraph")
-    assert {path.name for path in tmp_path.iterdir()} == {f"x.{name}.bedgraph" for name in NAMES}
+    options = "--organism all --threshold 0.5 -q"
+    seqmtl(f"scan {model} {data}/genomes/man.fa {options} -o {tmp_path}/x.gff3")
+    assert {path.name for path in tmp_path.iterdir()} == {f"x.{name}.gff3" for name in NAMES}
 
 
 def test_info_tells_how_far_training_came(model, data, seqmtl):
@@ -138,12 +138,12 @@ def test_stopping_early_is_exit_code_3_and_json_logs_are_json(table, tmp_path, s
         (
             2,
             "explain {data}/model.seqmtl --genome a={data}/genomes/ape.fa -o {tmp}/x",
-            "every organism needs --genome and --sites",
+            "there is no option --genome; seqmtl explain takes DATA; bedtools getfasta cuts",
         ),
         (
             2,
             "explain {data}/model.seqmtl {data}/windows.tsv.gz --sites a=x.bed -o {tmp}/x",
-            "give either DATA, or --genome with --sites, not both",
+            "there is no option --sites; seqmtl dataset takes BED of sites",
         ),
         (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
         (

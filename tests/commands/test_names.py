@@ -161,19 +161,6 @@ def test_two_names_of_a_task_are_refused_in_python(folder):
     assert fitted.model_.tasks == ("9606", "human")  # tables have tasks, not organisms
 
 
-def test_genomes_and_sites_of_one_organism(folder, run):
-    (folder / "s.bed").write_text("chr1\t50\t52\ta\t1\t+\nchr1\t90\t92\tb\t0\t+\n")
-    for names, message in (
-        ("worm c_elegans", "must have one name, got 'worm', 'c_elegans' for the same organism"),
-        ("worm worm", "--genome must name every organism once, got 'worm' twice"),
-    ):
-        sources = " ".join(f"--genome {n}=g.fa --sites {n}=s.bed" for n in names.split())
-        assert message in run(f"adapt model {sources} --organism cat -o out.model", 2)
-    err = run("explain model --genome worm=g.fa --sites 'C. elegans=s.bed' --max-order 1 -o gs")
-    assert "'worm' is 'C. elegans' in --sites" in err
-    assert "'c_elegans' is 'worm' in the data" in err
-
-
 def test_sites_of_one_organism_under_two_names(tmp_path):
     (tmp_path / "g.fa").write_text(f">chr1\n{'ACGT' * 20}\n")
     genome = load_genome(tmp_path / "g.fa", padding=9)

@@ -342,7 +342,7 @@ def test_a_model_of_intervals_is_that_of_their_letters(write, tmp_path, seqmtl):
     wrong = {
         f"x={tmp_path}/p.bed --reference y={tmp_path}/g.fa": (2, "write --reference x=FASTA"),
         f"{tmp_path}/p.fa --reference {tmp_path}/g.fa": (2, "--reference is for BED, but .*p.fa"),
-        f"{tmp_path}/p.bed": (1, "this looks like BED; give its genome, too: --reference"),
+        f"{tmp_path}/p.bed": (1, "this looks like BED; give its genome, too .--reference."),
         f"{drawn} --split test": (2, "--split must be all or left out, got 'test': .*p.bed is BED"),
         f"{drawn} --memory 1G": (2, "--memory and --dask need DATA that is a dataset or a table"),
     }

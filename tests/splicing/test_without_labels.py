@@ -89,14 +89,13 @@ def test_variants_by_a_relative_are_those_of_a_model_that_has_it(new, tmp_path, 
 def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     model = tmp_path / "c.seqmtl"
     options = f"--genome c={_genome(new)} --organism c --like auto"
-    shown = seqmtl(f"adapt {new}/pair.seqmtl {options} --plot {tmp_path}/rounds.svg -o {model}").err
+    shown = seqmtl(f"adapt {new}/pair.seqmtl {options} -o {model}").err
     rounds = load(model).training["unlabelled"]["c"]["rounds"]
     assert len(rounds) > 1
     assert f"{len(rounds) - 1} round(s)" in shown
     assert shown.count("note:     0 ") == 1
     assert "c: no labels, 240,000 bases of its genome" in seqmtl(f"info {model}").out
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
-    assert (tmp_path / "rounds.svg").stat().st_size > 1000
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
@@ -287,7 +286,7 @@ def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqm
     assert ["<figure" in page for page in pages] == [True, False]
     tables = [re.findall("<table>.*?</table>", page, re.DOTALL) for page in pages]
     assert tables[0][:2] == tables[1][:2]  # those of introns and rounds; others tell times
-    assert len(tables[0]) == len(tables[1]) > 3
+    assert len(tables[0]) == len(tables[1]) == 3
     of_both = [files_of(tmp_path / name, but=_TIMED) for name in ("with", "without")]
     assert of_both[0] == of_both[1]
 
@@ -295,14 +294,13 @@ def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqm
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("adapt {new}/pair.seqmtl --genome c={genome} --organism c --plot x.svg -o x.seqmtl", 2),
         ("compare {new}/donors --json x.json --plot x.svg", 2),
         ("explain {new}/donor {new}/donors -o x", 1),
     ],
 )
 def test_commands_without_matplotlib_refuse_to_draw(new, tmp_path, monkeypatch, command, code):
     monkeypatch.chdir(tmp_path)
-    told = _without_matplotlib(command.format(new=new, genome=_genome(new)), code)
+    told = _without_matplotlib(command.format(new=new), code)
     assert "needs matplotlib; run: pip install matplotlib" in told
     assert "Traceback" not in told
     assert not list(tmp_path.iterdir())
