@@ -22,7 +22,6 @@ class Common(Request):
 
     threads: int | None = option("threads (default: all usable cores)")
     quiet: bool = option("-q", "show only warnings and errors", default=False)
-    log_json: bool = option("log messages as JSON lines", default=False)
     debug: bool = option("show the traceback of errors", default=False)
 
 

@@ -24,7 +24,7 @@ _REMOVED = {
     "--balanced": "estimators in Python take class_weight='balanced'",
     "--chrom-map": "bcftools annotate --rename-chrs renames the contigs of a VCF",
     "--consensus": "sites have the letters of training; seqmtl adapt --consensus takes more donors",
-    "--contig-ends": "windows are padded with N; seqmtl.io.read_sites in Python can drop them",
+    "--contig-ends": "windows are padded with N",
     "--contigs": "samtools faidx GENOME NAME > part.fa writes a contig to scan",
     "--decoys": "give decoys in the file, with score 0; ten per site are drawn otherwise",
     "--distance": "effects have the distance of the site (DP), by which awk selects lines of --tsv",
@@ -37,6 +37,7 @@ _REMOVED = {
     "--groups": "seqmtl similarity takes --source groups=TSV",
     "--json": "seqmtl info MODEL --json has the summary of a training; else the Python function of "
     "the command returns the results",
+    "--log-json": "messages are lines of text; in Python they go to the logger seqmtl",
     "--max-epochs": "estimators in Python take max_epochs",
     "--method": "calibrate chooses the curve by the number of true sites",
     "--negatives": "give a table of sequences and labels, or a dataset",

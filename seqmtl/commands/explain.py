@@ -9,8 +9,6 @@ Positions are relative to the first base of the site (position 0). Importances a
 score. Files in DIR:
   logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
   poim_ORGANISM.png, .svg, .tsv            importance by order and position; top 100 oligomers
-  poim_difference_A_mean.png, .svg         the same less the mean of all organisms, or of two
-                                           organisms less the second
   position_importance.tsv                  the most important oligomer per order and position
   kmers.tsv                                k-mers up- and downstream of the site, with their mean
                                            importance over these positions

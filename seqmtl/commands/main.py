@@ -146,7 +146,7 @@ def _run(command: type[Request], arguments: list[str]) -> int:
         values, common = parser.values(arguments)
     except UsageError as error:
         return _refuse(program, f"{error}{hint}", 2)
-    setup_logging(quiet=common.quiet, log_json=common.log_json)
+    setup_logging(quiet=common.quiet)
     forget_logged()
     from seqmtl._threads import usable_cores, use_threads  # takes longer than the help
 

@@ -291,7 +291,6 @@ class Scan(_options.Relatives):
             _counts(summary, file_format),
             seconds,
             short(summary.n_bases / 1e6 / max(seconds, 1e-9)),
-            extra={"fields": entry},
         )
         return entry
 

@@ -15,7 +15,6 @@ from seqmtl.explanation.poim import (
     Poim,
     differential,
     mean_kmers,
-    mean_poim,
     oligomer,
     poim,
 )
@@ -34,7 +33,6 @@ __all__ = [
     "draw_motifs",
     "draw_poim",
     "mean_kmers",
-    "mean_poim",
     "mutagenesis",
     "oligomer",
     "poim",

@@ -183,18 +183,22 @@ def poim(
     UnknownTaskError
         If the organism is not in the model.
     """
-    return _poim(organism, model, [organism], max_order, background)
-
-
-def mean_poim(
-    model: MultiTaskModel, *, max_order: int = 6, background: ArrayLike = UNIFORM
-) -> Poim:
-    """Compute the mean of the POIMs of all organisms, which is the POIM of their mean weights.
-
-    Parameters, Raises
-        See :func:`poim`.
-    """
-    return _poim("mean", model, model.tasks, max_order, background)
+    limit = min(MAX_ORDER, model.length)
+    if not 1 <= max_order <= limit:
+        raise ValueError(
+            f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
+            "at every position"
+        )
+    letters = np.asarray(background, dtype=np.float64)
+    if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
+        raise ValueError(
+            "background must be four probabilities, of A, C, G and T, with the sum 1, got "
+            f"{np.array2string(letters, separator=', ')}"
+        )
+    letters = letters / letters.sum()
+    weights = weights_by_position(model, [organism])
+    Q = oligomer_importance(weights, model.length, max_order, letters)
+    return Poim(organism, Q, model.site, tuple(letters))
 
 
 def differential(a: Poim, b: Poim) -> Poim:
@@ -215,32 +219,6 @@ def differential(a: Poim, b: Poim) -> Poim:
         )
     parts = tuple(p - q for p, q in zip(a.Q, b.Q, strict=True))
     return replace(a, label=f"{a.label} - {b.label}", Q=parts)
-
-
-def _poim(
-    label: str,
-    model: MultiTaskModel,
-    organisms: Sequence[str],
-    max_order: int,
-    background: ArrayLike,
-) -> Poim:
-    """Check the order and the background, and compute the POIM of the mean weights of organisms."""
-    limit = min(MAX_ORDER, model.length)
-    if not 1 <= max_order <= limit:
-        raise ValueError(
-            f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
-            "at every position"
-        )
-    letters = np.asarray(background, dtype=np.float64)
-    if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
-        raise ValueError(
-            "background must be four probabilities, of A, C, G and T, with the sum 1, got "
-            f"{np.array2string(letters, separator=', ')}"
-        )
-    letters = letters / letters.sum()
-    weights = weights_by_position(model, organisms)
-    Q = oligomer_importance(weights, model.length, max_order, letters)
-    return Poim(label, Q, model.site, tuple(letters))
 
 
 class KmerWeight(NamedTuple):

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
     from seqmtl.io.fasta import guess_format
     from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, read_contigs
-    from seqmtl.io.sites import read_sites
     from seqmtl.io.tables import is_table_of_windows, read_fasta_windows, read_windows
     from seqmtl.io.transcripts import Annotation, Transcript
 
@@ -27,7 +26,6 @@ __all__ = [
     "read_contigs",
     "read_dataset",
     "read_fasta_windows",
-    "read_sites",
     "read_windows",
 ]
 
@@ -38,7 +36,6 @@ __getattr__ = import_on_use(
         "seqmtl.io.dataset": "Dataset is_dataset read_dataset",
         "seqmtl.io.fasta": "guess_format",
         "seqmtl.io.genome": "ContigPiece load_genome load_genomes read_contigs",
-        "seqmtl.io.sites": "read_sites",
         "seqmtl.io.tables": "is_table_of_windows read_fasta_windows read_windows",
         "seqmtl.io.transcripts": "Annotation Transcript",
     },

@@ -55,11 +55,6 @@ def is_not_blank(line: bytes) -> bool:
     return bool(line.strip()) or line.count(b"\t") > 1
 
 
-def is_row_of_table(line: bytes) -> bool:
-    """Return whether a line of a table is a row, not blank or a comment."""
-    return is_not_blank(line) and not line.startswith(b"#")
-
-
 def is_coordinate(field: bytes | str) -> bool:
     """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
     return field.isascii() and field.isdigit() and len(field) <= MAX_DIGITS

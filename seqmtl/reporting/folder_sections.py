@@ -156,37 +156,6 @@ def paired(contents: FolderContents) -> Values:
     return {"evaluations": evaluations} if evaluations else {}
 
 
-def paired_models(contents: FolderContents) -> Values:
-    """Return the data of the paired models."""
-    columns = [
-        Column("Organism", "name"),
-        Column("Introns", "n_introns", ","),
-        Column("Source of introns", "source"),
-        Column("Shortest (bases)", "shortest", ","),
-        Column("99.5 % up to (bases)", "span", ","),
-        Column("Coding bases", "n_coding", ","),
-        Column("Calibration sites", "n_sites", ","),
-    ]
-    layers = _by_organism(
-        {
-            name: {
-                organism: {
-                    **facts,
-                    "span": model.layer[organism].span,
-                    "source": model.source_of_introns(organism),
-                    "file": contents.path_of(name),
-                }
-                for organism, facts in model.layer_facts().items()
-                if organism in model.training.get("unlabelled", model.layer)
-            }
-            for name, model in contents.paired.items()
-        }
-    )
-    rows = [{"name": name, **facts} for name, facts in layers.items()]
-    files = [contents.path_of(name) for name in contents.paired]
-    return {**table(columns, rows), "files": files} if rows else {}
-
-
 def comparisons(contents: FolderContents) -> Values:
     """Return the dots of every comparison of methods."""
     drawn = [

@@ -31,13 +31,9 @@ _OF_A_SIGNAL = (
     ("Data", "data", signal_sections.data),
     ("Similarity", "similarity", signal_sections.similarity),
     ("Accuracy", "accuracy", signal_sections.accuracy),
-    ("Calibration", "calibration", signal_sections.calibration),
     ("Feature importance", "features", signal_sections.features),
 )
-_LAST = (
-    ("Comparison of methods", "comparison", folder_sections.comparisons),
-    ("Paired models", "paired_models", folder_sections.paired_models),
-)
+_LAST = (("Comparison of methods", "comparison", folder_sections.comparisons),)
 
 
 def write_folder_report(

@@ -11,7 +11,7 @@ from seqmtl.evaluation.cells import Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.expected import failures
 from seqmtl.evaluation.metrics import RECALLS
-from seqmtl.evaluation.tables import Column, filled_table, reliability_rows, threshold_rows
+from seqmtl.evaluation.tables import Column, filled_table, reliability_rows
 from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
 from seqmtl.linear_model.model import MultiTaskModel
@@ -169,23 +169,6 @@ def _expected(bins: list[dict[str, Any]]) -> Table:
         Column("Calibrated", "calibrated"),
     ]
     return table(columns, bins)
-
-
-def calibration(signal: Signal) -> Values:
-    """Return the score thresholds of the main model."""
-    model = signal.models.get(signal.main)
-    if model is None or model.kind != "classification" or not model.curves:
-        return {}
-    columns = [
-        Column("Organism", "organism"),
-        Column("Method", "method"),
-        Column("Recall", "recall", ".0%"),
-        Column("Score", "score", ".3f"),
-        Column("Probability", "probability", ".3g"),
-        Column("Precision", "precision", ".3f"),
-    ]
-    rows = threshold_rows(model.training["calibration"])
-    return {**table(columns, rows), "files": [signal.model_file]}
 
 
 def features(signal: Signal) -> Values:

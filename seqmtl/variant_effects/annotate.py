@@ -204,7 +204,7 @@ def annotate_vcf(
             if rows is not None:
                 rows.write(lines_of_table)
             summary.add(counts)
-            progress.update(partial(_speed, summary.n_records), n_records=summary.n_records)
+            progress.update(partial(_speed, summary.n_records))
     return summary
 
 

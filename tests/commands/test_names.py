@@ -6,7 +6,7 @@ import pytest
 from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree, Windows
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io import load_genome, read_fasta_windows, read_sites, read_windows
+from seqmtl.io import read_fasta_windows, read_windows
 
 LENGTH = 21
 QUICK = "--selection none --features wd:2"
@@ -159,23 +159,6 @@ def test_two_names_of_a_task_are_refused_in_python(folder):
     numbers = np.array([[0.0], [1.0], [0.1], [0.9]])
     fitted = MultiTaskSVC().fit(numbers, y, tasks=["human", "human", "9606", "9606"])
     assert fitted.model_.tasks == ("9606", "human")  # tables have tasks, not organisms
-
-
-def test_sites_of_one_organism_under_two_names(tmp_path):
-    (tmp_path / "g.fa").write_text(f">chr1\n{'ACGT' * 20}\n")
-    genome = load_genome(tmp_path / "g.fa", padding=9)
-    table = tmp_path / "sites.tsv"
-    head = "contig\tposition\tstrand\tlabel\torganism\n"
-    table.write_text(head + "chr1\t20\t+\t1\tC. elegans\nchr1\t30\t+\t-1\tfly\n")
-    found = read_sites(table, genome, window=9, organism="worm")
-    assert (len(found), found.task_names) == (1, ("worm",))
-    table.write_text(head + "chr1\t20\t+\t1\tC. elegans\nchr1\t30\t+\t-1\tworm\n")
-    with pytest.raises(
-        SeqmtlError, match=r"'worm' is given twice: it and 'C. elegans' are both 'wo"
-    ):
-        read_sites(table, genome, window=9, organism="worm")
-    with pytest.raises(InputFormatError, match=r"sites.tsv:3: .* got 'C. elegans', 'worm' for the"):
-        read_sites(table, genome, window=9)
 
 
 def test_headers_of_one_organism(tmp_path):

@@ -137,7 +137,6 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
         "Data",
         "Similarity",
         "Accuracy",
-        "Calibration",
         "Feature importance",
         "Comparison of methods",
         "About this page",

@@ -286,7 +286,7 @@ def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqm
     assert ["<figure" in page for page in pages] == [True, False]
     tables = [re.findall("<table>.*?</table>", page, re.DOTALL) for page in pages]
     assert tables[0][:2] == tables[1][:2]  # those of introns and rounds; others tell times
-    assert len(tables[0]) == len(tables[1]) == 3
+    assert len(tables[0]) == len(tables[1]) == 2
     of_both = [files_of(tmp_path / name, but=_TIMED) for name in ("with", "without")]
     assert of_both[0] == of_both[1]
 
