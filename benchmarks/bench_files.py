@@ -85,10 +85,6 @@ def write_files(folder: Path, n: int, n_bases: int) -> None:
     genome = folder / "genome.fa"
     genome.write_text("\n".join([">chr1", *lines, ""]))
     (folder / "genome.fa.gz").write_bytes(gzip.compress(genome.read_bytes(), 6))
-    indexed = folder / "indexed.fa"
-    indexed.write_bytes(genome.read_bytes())
-    row = f"chr1\t{_LINE * len(lines)}\t6\t{_LINE}\t{_LINE + 1}\n"
-    (folder / "indexed.fa.fai").write_text(row)
     positions = sorted(generator.choices(range(_WINDOW, n_bases), k=n))
     signs = generator.choices("+-", k=n)
     letters = "".join(generator.choices("ACGT", k=n + _WINDOW))
@@ -122,13 +118,11 @@ def readers(folder: str | Path) -> dict[str, Callable[[], Any]]:
 
     folder = Path(folder)
     text = (folder / "sites.bed").read_bytes()
-    every = {"chr1"}
     return {
         "windows.tsv": lambda: read_windows(folder / "windows.tsv"),
         "variants.vcf": lambda: [*VcfReader(folder / "variants.vcf").batches(1000)],
         "genes.gff3": lambda: read_annotation(folder / "genes.gff3"),
         "genome.fa": lambda: load_genome(folder / "genome.fa", padding=1),
-        "indexed.fa": lambda: load_genome(folder / "indexed.fa", padding=1, only=every),
         "genome.fa.gz": lambda: load_genome(folder / "genome.fa.gz", padding=1),
         "sites.bed.gz (written)": lambda: bgzip(text),
     }
@@ -137,7 +131,6 @@ def readers(folder: str | Path) -> dict[str, Callable[[], Any]]:
 def libraries(folder: Path) -> dict[str, tuple[str, Callable[[], Any]]]:
     """Return what a plain library does with each file."""
     from Bio.SeqIO.FastaIO import SimpleFastaParser
-    from pyfaidx import Faidx
 
     def rows(name: str) -> list[list[str]]:
         with open(folder / name, encoding="utf-8", newline="") as stream:
@@ -148,18 +141,12 @@ def libraries(folder: Path) -> dict[str, tuple[str, Callable[[], Any]]]:
         with open_file(folder / name, "rt") as stream:
             return [*SimpleFastaParser(stream)]
 
-    def fetch() -> str:
-        with Faidx(folder / "indexed.fa", as_raw=True) as file:
-            letters: str = file.fetch("chr1", 1, file.index["chr1"].rlen)
-        return letters
-
     text = (folder / "sites.bed").read_bytes()
     tables = ("windows.tsv", "variants.vcf", "genes.gff3")
     genomes = ("genome.fa", "genome.fa.gz")
     return {
         **{name: ("csv", lambda name=name: rows(name)) for name in tables},
         **{name: ("Biopython", lambda name=name: records(name)) for name in genomes},
-        "indexed.fa": ("pyfaidx", fetch),
         "sites.bed.gz (written)": ("gzip", lambda: gzip.compress(text, 6)),
     }
 

@@ -66,7 +66,6 @@ CASES = [
     Case("few windows", "few.tsv", f"{_ADAPT} --tree t.nwk --like ape"),
     Case("genome", "g.fa", f"{_SCAN} -o out/t.bw"),
     Case("genome, gzip", "g.fa.gz", "scan m.seqmtl g.fa.gz --organism man -o out/t.spsc"),
-    Case("index of a genome", "i.fa.fai", "scan m.seqmtl i.fa --organism man -o out/t.bed"),
     Case("regions", "r.bed", f"{_SCAN} --regions r.bed -o out/t.gff3"),
     Case("GFF3", "a.gff3", "dataset gff3.toml -o out/d"),
     Case("GTF", "a.gtf", "dataset gtf.toml -o out/d"),

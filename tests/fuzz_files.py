@@ -42,9 +42,8 @@ def write_files() -> None:
         contigs = Path("sim/genomes/man.fa").read_text().split(">")[1:]
         letters = ["".join(contig.split("\n")[1:])[:5000] for contig in contigs]
         genome = "".join(f">chr{i}\n{text}\n" for i, text in enumerate(letters, 1))
-        for name in ("g.fa", "g.fa.gz", "i.fa"):
+        for name in ("g.fa", "g.fa.gz"):
             _write(name, genome)
-        _write("i.fa.fai", "chr1\t5000\t6\t5000\t5001\nchr2\t5000\t5013\t5000\t5001\n")
         _write("r.bed", "chr1\t100\t900\tone\t0\t+\nchr2\t50\t300\n")
         _annotation()
         _relations()

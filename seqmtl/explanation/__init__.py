@@ -10,7 +10,6 @@ from seqmtl.explanation.figures import (
 )
 from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
 from seqmtl.explanation.poim import (
-    KmerWeight,
     Oligomer,
     Poim,
     differential,
@@ -21,7 +20,6 @@ from seqmtl.explanation.poim import (
 
 __all__ = [
     "CountedKmer",
-    "KmerWeight",
     "Oligomer",
     "Poim",
     "align_kmers",

@@ -221,26 +221,18 @@ def differential(a: Poim, b: Poim) -> Poim:
     return replace(a, label=f"{a.label} - {b.label}", Q=parts)
 
 
-class KmerWeight(NamedTuple):
-    """Weight of a k-mer in a region, 0-based half-open and relative to the site's first base.
-
-    `weight` is the mean of Q_{k,j} over the positions j at which the k-mer lies inside the
-    region: the average change of the expected score by one occurrence there. `beyond_letters` is
-    the part of the weight that its single letters do not explain, see
-    :meth:`Poim.beyond_letters`.
-    """
-
-    begin: int
-    end: int
-    kmer: str
-    weight: float
-    beyond_letters: float
+#: A k-mer in a region: begin and end, 0-based half-open and relative to the site's first base; its
+#: letters; its weight, and the part of that which its single letters do not explain.
+KmerWeight = tuple[int, int, str, float, float]
 
 
 def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
     """Return the n k-mers of largest weight upstream of the site, and n downstream.
 
-    They are ranked by the weight beyond their single letters; single letters by their weight.
+    The weight is the mean of Q_{k,j} over the positions j at which the k-mer lies inside the
+    region: the average change of the expected score by one occurrence there. They are ranked by the
+    weight beyond their single letters (:meth:`Poim.beyond_letters`), single letters by their
+    weight.
     """
     first = poim.site.offset
     after = poim.site.offset + poim.site.length
@@ -252,9 +244,7 @@ def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
             continue
         weight, beyond = (q[begin : end - k + 1].mean(axis=0) for q in (poim.Q[k - 1], joint))
         kmers += [
-            KmerWeight(
-                begin - first, end - first, oligomer(int(c), k), float(weight[c]), float(beyond[c])
-            )
+            (begin - first, end - first, oligomer(int(c), k), float(weight[c]), float(beyond[c]))
             for c in np.argsort(-np.abs(beyond if k > 1 else weight), kind="stable")[:n]
         ]
     return kmers

@@ -304,12 +304,6 @@ def first_bytes(path: PathLike) -> bytes:
     return start.removeprefix(BYTE_ORDER_MARK)
 
 
-def is_compressed(path: PathLike) -> bool:
-    """Tell by its first bytes whether a file is gzip (or bgzip)."""
-    with open_raw(path) as stream:
-        return bool(stream.read(len(_GZIP)) == _GZIP)
-
-
 def open_raw(path: PathLike) -> AbstractContextManager[Any]:
     """Open a file for reading the bytes that are stored; ``"-"`` is standard input."""
     if os.fspath(path) == "-":

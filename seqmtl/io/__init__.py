@@ -6,7 +6,7 @@ from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl.io.annotation import read_annotation
-    from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
+    from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
     from seqmtl.io.fasta import guess_format
     from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, read_contigs
     from seqmtl.io.tables import is_table_of_windows, read_fasta_windows, read_windows
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Annotation",
     "ContigPiece",
-    "Dataset",
     "Transcript",
     "guess_format",
     "is_dataset",
@@ -26,6 +25,7 @@ __all__ = [
     "read_contigs",
     "read_dataset",
     "read_fasta_windows",
+    "read_summary",
     "read_windows",
 ]
 
@@ -33,7 +33,7 @@ __getattr__ = import_on_use(
     __name__,
     {
         "seqmtl.io.annotation": "read_annotation",
-        "seqmtl.io.dataset": "Dataset is_dataset read_dataset",
+        "seqmtl.io.dataset": "is_dataset read_dataset read_summary",
         "seqmtl.io.fasta": "guess_format",
         "seqmtl.io.genome": "ContigPiece load_genome load_genomes read_contigs",
         "seqmtl.io.tables": "is_table_of_windows read_fasta_windows read_windows",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,24 +81,6 @@ _COLUMN = _COLUMNS[WINDOWS]
 Block = Mapping[str, list[Any] | str | int]
 #: Remedy for a damaged dataset.
 REMEDY = "build it again with seqmtl dataset"
-
-
-class Dataset(NamedTuple):
-    """The result of :func:`read_dataset`.
-
-    Attributes
-    ----------
-    windows : Windows
-        With labels, organisms as tasks, splits and weights.
-    site : dict
-        Position of the signal in the window: offset, length, letters, signal.
-    summary : dict
-        Contents of summary.json.
-    """
-
-    windows: Windows
-    site: dict[str, Any]
-    summary: dict[str, Any]
 
 
 def is_dataset(path: PathLike) -> bool:
@@ -177,9 +159,8 @@ def read_dataset(
     *,
     split: str | None = None,
     organism: str | None = None,
-    genomes: Mapping[str, PathLike] | None = None,
     cut: tuple[int, int] | None = None,
-) -> Dataset:
+) -> Windows:
     """Read a dataset as virtual windows into its genomes.
 
     Parameters
@@ -190,16 +171,15 @@ def read_dataset(
         Keep only the windows of this split: train, valid or test.
     organism : str, optional
         Keep only the windows of this organism, and read only its genome.
-    genomes : mapping of str to path-like, optional
-        FASTA files of genomes that have been moved.
     cut : tuple of int, optional
         First base, in reading direction and from the first of the dataset's window, and length of
         the windows to return, which may be longer. Those over an end of their contig are left out.
 
     Returns
     -------
-    Dataset
-        Windows in the order of the file, named ``contig:start-end(strand)``.
+    Windows
+        In the order of the file, named ``contig:start-end(strand)``, with labels, organisms as
+        tasks, splits and weights; :func:`read_summary` has the letters of the site, and counts.
 
     Raises
     ------
@@ -212,23 +192,12 @@ def read_dataset(
 
     Examples
     --------
-    >>> windows, site, summary = read_dataset("donors", split="train")  # doctest: +SKIP
+    >>> windows = read_dataset("donors", split="train")  # doctest: +SKIP
     """
     summary = read_summary(path)
     folder = folder_of(path)
     chosen = chosen_organisms(summary, organism)
-    all_names = list(summary["genomes"])
-    paths_given = dict(genomes or {})
-    indices = match_names(paths_given, all_names, "the dataset")
-    moved_paths = {
-        all_names[i]: genome for i, genome in zip(indices, paths_given.values(), strict=True)
-    }
-    paths = {
-        name: os.fspath(moved_paths[name])
-        if name in moved_paths
-        else genome_path(folder, name, summary)
-        for name in chosen
-    }
+    paths = {name: genome_path(folder, name, summary) for name in chosen}
     length = int(summary["window"])
     loaded = load_genomes(paths, padding=length)
     for name, genome in loaded.items():
@@ -237,7 +206,7 @@ def read_dataset(
     windows = _read_windows(folder, loaded, length, split, cut)
     offset = summary["site"]["offset"] - cut[0]
     windows.site = offset if 0 <= offset < windows.length else None
-    return Dataset(windows, dict(summary["site"]), summary)
+    return windows
 
 
 def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[str]:
@@ -273,8 +242,7 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     if path is None:
         raise SeqmtlError(
             f"the genome of {name} must be at {' or '.join(paths)}, but there is no such file; "
-            "put it or a link to it there, or build the dataset again (in Python: "
-            "read_dataset(genomes=...))"
+            "put it or a link to it there, or build the dataset again"
         )
     size = os.path.getsize(path)
     if size != facts["bytes"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
@@ -11,28 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import is_first_time, is_level_logged
-from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import (
-    BLOCK_BYTES,
-    PathLike,
-    is_compressed,
-    numbered_lines,
-    readable,
-    source_name,
-)
+from seqmtl.files.streams import PathLike, source_name
 from seqmtl.io.fasta import hold, scan_fasta, whole_records
-from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
 logger = logging.getLogger(__name__)
 
-_LINE_END = 2
-
 
 def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = None) -> Genome:
     """Read a genome into one encoded buffer, one byte per base.
-
-    If only some contigs are requested, an index beside the file avoids reading the others.
 
     Parameters
     ----------
@@ -197,9 +184,6 @@ def read_contigs(
 def contig_lengths(path: PathLike) -> dict[str, int]:
     """Return the length of every contig in bases, in the order of the file.
 
-    If the index beside the file (``.fai``) is current, it is used; otherwise the file is read
-    once.
-
     Parameters
     ----------
     path : path-like
@@ -210,11 +194,6 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
     InputFormatError
         See :func:`load_genome`.
     """
-    index = f"{os.fspath(path)}.fai"
-    if index_is_current(path):
-        return {contig.name: contig.length for contig in read_index(path)}
-    if os.path.exists(index) and not is_compressed(path):
-        logger.warning("%s does not match the current %s and is not used", index, path)
     lengths: dict[str, int] = {}
     name = ""
     for item in _scan(path):
@@ -233,12 +212,10 @@ def _scan(
 ) -> Iterator[str | bytes]:
     """Yield the name of each contig, followed by its codes in pieces if it is requested.
 
-    A file with a current index is read by pyfaidx, others as a stream. A warning says, once, if
-    most letters are no nucleotides.
+    A warning says, once, if most letters are no nucleotides.
     """
-    scan = _scan_indexed if index_is_current(path) else _scan_stream
     n_letters = n_other = 0
-    for item in scan(path, only, on_read):
+    for item in _selected(path, only, on_read):
         if isinstance(item, bytes):
             n_letters += len(item)
             n_other += item.count(OTHER)
@@ -256,7 +233,7 @@ def _scan(
         )
 
 
-def _scan_stream(
+def _selected(
     path: PathLike,
     only: Collection[str] | None,
     on_read: Callable[[int], None] | None,
@@ -271,116 +248,3 @@ def _scan_stream(
             yield name
         elif is_selected:
             yield item
-
-
-def _scan_indexed(
-    path: PathLike,
-    only: Collection[str] | None,
-    on_read: Callable[[int], None] | None,
-) -> Iterator[str | bytes]:
-    from pyfaidx import Faidx
-
-    path = os.fspath(path)
-    end = 0
-    with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
-        for contig in read_index(path):
-            yield contig.name
-            is_selected = only is None or contig.name in only
-            for start in range(0, contig.length if is_selected else 0, BLOCK_BYTES):
-                last = min(start + BLOCK_BYTES, contig.length)
-                letters = file.fetch(contig.name, start + 1, last)
-                yield _encoded(letters, last - start, contig, path)
-            if on_read is not None:
-                on_read(contig.end - end)
-            end = contig.end
-
-
-def _encoded(letters: str, n: int, contig: IndexedContig, path: str) -> bytes:
-    """Return the codes of n letters of a contig."""
-    codes = letters.encode("latin-1", errors="replace").translate(CHECKED_CODES)
-    if len(codes) != n or INVALID in codes:
-        for _ in scan_fasta(path):  # names the line of a letter that is no nucleotide
-            pass
-        raise InputFormatError(
-            f"the contig must hold {contig.length:,} IUPAC nucleotide letters, as its index says, "
-            f"but it does not; remove its index {path}.fai",
-            path=path,
-            record=contig.name,
-        )
-    return codes
-
-
-class IndexedContig(NamedTuple):
-    """A row of an index: a contig, its length, where it is, and letters and bytes of a line."""
-
-    name: str
-    length: int
-    offset: int
-    n_letters: int
-    n_bytes: int
-
-    @property
-    def end(self) -> int:
-        """Where its last letter ends in the file."""
-        lines, remainder = divmod(self.length, self.n_letters)
-        n_ends = lines if remainder else lines - 1
-        return self.offset + self.length + n_ends * (self.n_bytes - self.n_letters)
-
-
-def read_index(path: str | os.PathLike[str]) -> list[IndexedContig]:
-    """Return the rows of the index of a FASTA file (``.fai``).
-
-    Raises
-    ------
-    ValueError
-        If a row has other columns.
-    OSError
-        If it cannot be read.
-    """
-    rows = []
-    for _, line in numbered_lines(f"{os.fspath(path)}.fai"):
-        name, *numbers = readable(line).split("\t")
-        length, offset, n_letters, n_bytes = map(int, numbers)
-        rows.append(IndexedContig(name, length, offset, n_letters, n_bytes))
-    return rows
-
-
-def index_is_current(path: str | os.PathLike[str]) -> bool:
-    """Return whether the index beside a FASTA file (``.fai``) matches the current file.
-
-    It must not be older than the file, every header must be where the index says, the first
-    line of a record must have the letters that the index says and then its end (bedtools counts
-    CR as a letter; blanks at line ends count as bytes of the end), and nothing but a line end
-    may follow the last letter.
-    """
-    path = os.fspath(path)
-    try:
-        if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
-            return False
-        rows = read_index(path)
-        size = os.path.getsize(path)
-        end = 0
-        with open(path, "rb") as file:
-            for row in rows:
-                if not end <= row.offset <= size or row.n_letters > row.length:
-                    return False
-                if not row.n_letters < row.n_bytes <= row.n_letters + _LINE_END:
-                    return False
-                file.seek(end)
-                header = file.read(row.offset - end).lstrip()
-                name_and_description = header[1:].split(None, 1)
-                if header[:1] != b">" or not header.endswith(b"\n") or b"\n>" in header:
-                    return False
-                if not name_and_description or name_and_description[0] != row.name.encode():
-                    return False
-                file.seek(row.offset + row.n_letters - 1)
-                last, *line_end = file.read(1 + row.n_bytes - row.n_letters).splitlines(True)
-                if last[:1].isspace() or (last[1:] + b"".join(line_end)).strip(b"\r\n"):
-                    return False
-                end = row.end
-            n_names = len({row.name for row in rows})
-            file.seek(end)
-            is_whole = end <= size <= end + _LINE_END and not file.read().strip(b"\r\n")
-            return is_whole and 0 < n_names == len(rows)
-    except (OSError, OverflowError, ValueError, ZeroDivisionError):
-        return False

@@ -110,7 +110,7 @@ def read_windows(
     if is_dataset(path):
         if site is not None:
             raise ValueError(f"site is known of a dataset, got {site}; leave it out")
-        windows = read_dataset(path, split=split, organism=organism).windows
+        windows = read_dataset(path, split=split, organism=organism)
         return windows if window is None else windows.center(window)
     if os.path.isdir(path):
         raise InputFormatError(

@@ -125,8 +125,6 @@ def sample_genome(path: PathLike, padding: int, max_bases: int = MOST_BASES) -> 
     """
     lengths = {name: size for name, size in contig_lengths(path).items() if size >= _MIN_CONTIG}
     if not lengths:
-        for _ in read_contigs(path):  # refuses proteins, whose lengths may be those of an index
-            pass
         raise SeqmtlError(
             f"{path}: no contig has the {_MIN_CONTIG} bases that pairs of sites need; score "
             "single sites with a model of seqmtl train"

@@ -51,7 +51,7 @@ from seqmtl.sequences.quality import (
     window_warnings,
 )
 from seqmtl.sequences.windows import UNNAMED, pad_windows
-from seqmtl.training.site_detection import check_no_site, find_in_shorter, find_misplaced
+from seqmtl.training.site_detection import check_no_site, find_misplaced
 
 logger = logging.getLogger(__name__)
 
@@ -286,24 +286,19 @@ class ExampleFile:
             return self._of_dataset(model)
         window, site = model.length, model.site
         wide = window + 2 * abs(shift)
-        in_wide = replace(site, offset=site.offset + abs(shift) + shift)
-        windows = self.read(wide, genomes, require_labels=require_labels, base=in_wide.offset)
+        base = site.offset + abs(shift) + shift
+        windows = self.read(wide, genomes, require_labels=require_labels, base=base)
         if windows.site is not None:
             site.require_known()
         if windows.length == wide:
             return windows.center(window, shift) if shift else windows
-        likely = [in_wide.offset - (wide - windows.length) // 2]
-        if windows.length == window and site.offset not in likely:
-            likely.append(site.offset)
-        windows.site = find_in_shorter(site, windows, wide, likely)
-        logger.info(
-            "windows of %d bases: the site begins at base %d (0-based); what they lack of the "
-            "model's %d is N",
-            windows.length,
-            windows.site,
-            window,
-        )
-        return windows.with_site_at(site.offset, window)
+        if windows.length != window:
+            raise SeqmtlError(
+                f"windows of {windows.length} bases are shorter than the model's {wide}, and their "
+                "site is unknown; give its first base (0-based) in a column site, or as site= in "
+                "FASTA"
+            )
+        return windows
 
     def _of_dataset(self, model: MultiTaskModel) -> Windows:
         """Read windows of a dataset, cut around the site as those of the model."""
@@ -311,7 +306,7 @@ class ExampleFile:
         here = site_of_model(model.site, self.path, window, shift)
         cut = read_summary(self.path)["site"]["offset"] - here.offset, window
         options: dict[str, Any] = {"split": self.split_or_none, "organism": self.organism}
-        return read_dataset(self.path, cut=cut, **options).windows
+        return read_dataset(self.path, cut=cut, **options)
 
 
 @dataclass(frozen=True)
@@ -586,7 +581,7 @@ class ExampleSource:
                 f"{memory / 2**30:.1f}; give more"
             )
         for name in self.organisms():
-            yield read_dataset(part.path, split=self.split_or_none, organism=name).windows
+            yield read_dataset(part.path, split=self.split_or_none, organism=name)
 
     def _parts(self, window: int | None, shift: int, pad: bool) -> Iterator[Windows]:
         """Yield the windows of tables, some at a time."""
@@ -605,15 +600,14 @@ class ExampleSource:
         """Read windows, and cut them so that the site is at the position of the model.
 
         Windows of datasets, and of tables and FASTA files with the position of their site, are cut
-        around it, with N for bases that they lack. Others are cut around their centre if they are
-        longer than those of the model, or aligned by the letters of the site if they are shorter.
-        For a model without positions, sequences of any length are read as they are.
+        around it, with N for bases that they lack. Others are cut around their centre; those that
+        have the length of the model's already are taken as they are, and shorter ones refused. For
+        a model without positions, sequences of any length are read as they are.
 
         Raises
         ------
         SeqmtlError
-            If a file is invalid, a dataset has another signal, or the site of shorter windows is
-            unknown.
+            If a file is invalid, or a dataset has another signal.
         """
         genomes: dict[str, Genome] = {}
         parts = [

@@ -80,7 +80,7 @@ def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_p
     (tmp_path / "sites.toml").write_text(text)
     told = seqmtl(f"dataset {tmp_path}/sites.toml -o {tmp_path}/ds").err
     assert told.count("records with score 0 are decoys, not sites") == len(NAMES)
-    windows = read_dataset(tmp_path / "ds").windows
+    windows = read_dataset(tmp_path / "ds")
     for name, n in sites.items():
         labels = windows.labels[np.array(windows.tasks) == name]
         assert 0.8 * n <= (labels > 0).sum() <= n

@@ -226,8 +226,7 @@ def test_other_windows_are_placed_at_the_site(signal, offset, length, case, tmp_
         organism, label, text = row.split("\t")
         around = "N" * 60 + text + "N" * 60
         padded.append("\t".join([organism, label, around[60 + offset - 44 :][:60]]))
-    if is_given or length >= 60:
-        other = "\n".join([f"{head}\tsite", *(f"{row}\t{offset}" for row in rows)]) + "\n"
+    other = "\n".join([f"{head}\tsite", *(f"{row}\t{offset}" for row in rows)]) + "\n"
     (tmp_path / "other.tsv").write_text(other)
     (tmp_path / "padded.tsv").write_text("\n".join(padded) + "\n")
     results = []

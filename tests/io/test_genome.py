@@ -1,22 +1,18 @@
-"""Genomes: whole, contig by contig, in pieces, and by an index."""
+"""Genomes: whole, contig by contig, and in pieces."""
 
 from __future__ import annotations
 
 import gzip
 import logging
-import os
 
-import numpy as np
 import pytest
-from Bio import SeqIO
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl._messages import forget_logged, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
-from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import fasta, load_genome, load_genomes, read_contigs, read_fasta_windows
-from seqmtl.io.genome import contig_lengths, index_is_current
+from seqmtl.io.genome import contig_lengths
 from seqmtl.sequences import Windows, concatenate, decode
 
 TEXT = ">I first\nACGT\nacgt\nNR\n>II\nGGG\n"
@@ -84,137 +80,18 @@ def plain(write):
     return write(">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTC\n", "genome.fa")
 
 
-def write_index(path) -> None:
-    """Write an index as samtools faidx does, for lines that end in LF."""
-    place, rows = 0, []
-    for record in path.read_text().split(">")[1:]:
-        header, *lines = record.split("\n")
-        widths = f"{len(lines[0])}\t{len(lines[0]) + 1}"
-        offset = place + len(header) + 2
-        rows.append(f"{header.split()[0]}\t{sum(map(len, lines))}\t{offset}\t{widths}\n")
-        place += 1 + len(record)
-    path.with_name(f"{path.name}.fai").write_text("".join(rows))
+def test_contigs_that_are_not_asked_for_have_no_bases(plain):
+    other, selected = read_contigs(plain, only={"II", "absent"})
+    assert (other.name, other.codes.size) == ("I", 0)
+    assert (selected.name, decode(selected.codes)) == ("II", "GGGATC")
+    genome = load_genome(plain, padding=2, only=["II"])
+    assert genome.names == ("II",)
+    assert decode(genome.codes) == "NNGGGATCNN"
 
 
-def test_an_index_beside_the_file_is_used_while_it_fits(plain):
-    assert not index_is_current(plain)
-    write_index(plain)
-    assert index_is_current(plain)
-    assert decode(load_genome(plain, padding=1, only=["II"]).contig("II")) == "GGGATC"
-    plain.write_text(plain.read_text().replace("GGGA", "GG A"))
-    os.utime(plain, (0, 0))
-    with pytest.raises(InputFormatError, match=r"'II'.* must hold 6 IUPAC .* remove its index"):
-        load_genome(plain, padding=1, only=["II"])
-
-
-def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain):
-    options = {"only": {"II", "absent"}}
-    contigs = [list(read_contigs(plain, **options))]
-    (whole,) = (c for c in read_contigs(plain) if c.name == "II")
-    loaded = [load_genome(plain, padding=2, only=["II"])]
-    write_index(plain)
-    text = plain.read_text()
-    plain.write_text(text.replace("A", "#", 1))  # in I: all of it can no longer be read
-    os.utime(plain, (0, 0))
-    with pytest.raises(InputFormatError, match="got '#'"):
-        load_genome(plain, padding=2)
-    contigs.append(list(read_contigs(plain, **options)))
-    loaded.append(load_genome(plain, padding=2, only=["II"]))
-    for other, selected in contigs:
-        assert (other.name, other.codes.size) == ("I", 0)
-        assert selected.name == "II"
-        np.testing.assert_array_equal(selected.codes, whole.codes)
-    for genome in loaded:
-        assert genome.names == ("II",)
-        assert decode(genome.contig("II")) == "GGGATC"
-        assert decode(genome.codes) == "NNGGGATCNN"
-
-
-def test_a_broken_index_is_not_used(plain, caplog):
-    write_index(plain)
-    index = plain.with_name(f"{plain.name}.fai")
-    first, rest = index.read_text().split("\n", 1)
-    contents = ["", "I\t10\n"]
-    for column in (1, 2, 3, 4):
-        for number in ("9" * 5000, "9" * 28, "9" * 18, "-1", "0", "", "x"):
-            fields = first.split("\t")
-            fields[column] = number
-            contents.append("\t".join(fields) + "\n" + rest)
-    for content in contents:
-        index.write_text(content)
-        assert not index_is_current(plain)
+def test_an_index_beside_the_file_is_not_read(plain):
+    plain.with_name(f"{plain.name}.fai").write_text("I\t6\t30\t4\t5\nII\t10\t9\t4\t5\n")
     assert contig_lengths(plain) == {"I": 10, "II": 6}
-    assert f"{index} does not match the current {plain} and is not used" in caplog.text
-
-
-@pytest.mark.parametrize("index", [b"", b"\0" * 8, b"\1" + b"\0" * 7 + b"\x99" * 16, b"no index"])
-def test_indexes_of_a_compressed_file_are_never_trusted(tmp_path, plain, index):
-    """A .gzi and a .fai that are damaged, or of another genome, do not lead to other bases."""
-    path = tmp_path / "genome.fa.gz"
-    path.write_bytes(bgzip(plain.read_bytes()) + BGZIP_END)
-    (tmp_path / "genome.fa.gz.gzi").write_bytes(index)
-    (tmp_path / "genome.fa.gz.fai").write_text("I\t6\t30\t4\t5\nII\t10\t9\t4\t5\n")
-    assert contig_lengths(path) == {"I": 10, "II": 6}
-    assert decode(load_genome(path, padding=1, only=["II"]).contig("II")) == "GGGATC"
-    contigs = read_contigs(path, only=["II"])
-    assert "".join(decode(contig.codes) for contig in contigs) == "GGGATC"
-
-
-CHANGES = {
-    "longer": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTCAA\n",
-    "shorter": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\n",
-    "wrapped otherwise": ">I first\nACG\nTac\ngtN\nR\n>II\nGGGA\nTC\n",
-    "other names": ">X first\nACGT\nacgt\nNR\n>IV\nGGGA\nTC\n",
-    "a record in place of sequence": ">I first\nACGT\nacgt\n>X\nNR\n>II\nGGGA\n",
-    "a record more": ">I first\nACGT\nacgt\nNR\n>II\nGGGA\nTC\n>III\nA\n",
-    "records swapped": ">II\nGGGA\nTC\n>I first\nACGT\nacgt\nNR\n",
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("is_newer", [True, False])
-def test_a_stale_index_is_not_used(plain, change, is_newer):
-    write_index(plain)
-    plain.write_text(CHANGES[change])
-    shift = 100 if is_newer else -100
-    made = os.path.getmtime(f"{plain}.fai")
-    os.utime(plain, (made + shift, made + shift))
-    assert not index_is_current(plain)
-    with open(plain) as handle:
-        for record in SeqIO.parse(handle, "fasta"):
-            letters = str(record.seq).upper().replace("R", "N")
-            genome = load_genome(plain, padding=1, only=[record.id])
-            assert decode(genome.contig(record.id)) == letters
-
-
-@pytest.mark.parametrize(
-    ("text", "index"),
-    [
-        (">I x\nACGT\nAC\n>II\nGGGG\nTTAC", "I\t6\t5\t4\t5\nII\t6\t17\t4\t5\n"),  # two letters
-        (">I\nACGT\nAC\n", "I\t5\t3\t4\t5\n"),  # one letter is not in the index
-        (">I\nACGT \nACGT \nAC\n", "I\t10\t3\t4\t6\n"),  # blanks at the ends of lines
-    ],
-)
-def test_an_index_that_does_not_fit_the_letters_is_not_used(plain, text, index):
-    plain.write_text(text)
-    with open(f"{plain}.fai", "w") as file:
-        file.write(index)
-    assert not index_is_current(plain)
-    genome = load_genome(plain, padding=1)
-    for name, record in zip(genome.names, text.split(">")[1:], strict=True):
-        assert decode(genome.contig(name)) == "".join(record.split("\n")[1:]).replace(" ", "")
-
-
-def test_an_index_that_counts_carriage_returns_is_not_used(plain):
-    plain.write_bytes(b">I\r\nACGT\r\nACG\r\n>II\r\nGGG\r\n")
-    with open(f"{plain}.fai", "w") as index:  # what bedtools 2.30 makes of this file
-        index.write("I\t9\t4\t5\t6\nII\t4\t20\t4\t5\n")
-    assert not index_is_current(plain)
-    assert contig_lengths(plain) == {"I": 7, "II": 3}
-    with open(f"{plain}.fai", "w") as index:  # and samtools 1.16
-        index.write("I\t7\t4\t4\t6\nII\t3\t20\t3\t5\n")
-    assert index_is_current(plain)
-    assert contig_lengths(plain) == {"I": 7, "II": 3}
 
 
 def test_contigs_tell_bytes_read_and_ignore_case(write):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -130,25 +128,6 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
     assert ("sites that start in given regions" in header) == ("regions" in names)
     assert ("raw score >= -0.5" in header) == ("threshold" in names)
     assert ("probability >= 0.2" in header) == ("min_probability" in names)
-
-
-def test_an_index_saves_reading_other_contigs_and_changes_nothing(
-    folder, filtered, write, tmp_path
-):
-    from pyfaidx import Faidx
-
-    genome = tmp_path / "genome.fa"
-    shutil.copy(folder / "genome.fa", genome)
-    options = ("--regions", write("c2\t0\t9000\n"))
-    found = [filtered(*options, genome=genome)]
-    Faidx(str(genome)).close()
-    text = genome.read_bytes()
-    genome.write_bytes(text[:4] + b"#" + text[5:])  # in c1, a letter that none can read
-    os.utime(genome, (0, 0))
-    found.append(filtered(*options, genome=genome))
-    (rows, summary), (again, same) = found
-    assert again == rows
-    assert all(summary[name] == same[name] for name in ("n_bases", "removed", "n_scored"))
 
 
 @pytest.mark.parametrize("top", [1, 7, 10_000])

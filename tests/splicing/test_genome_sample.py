@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.splicing import genome_sample
@@ -54,14 +54,6 @@ def test_reversed_has_the_same_letters_in_reverse(write):
 def test_contigs_too_short_for_pairs_are_refused(write):
     with pytest.raises(SeqmtlError, match=r"g\.fa: no contig has the 600 bases"):
         sample_genome(_genome(write, 599, 300)[0], PADDING)
-
-
-def test_proteins_with_an_index_are_refused_as_such(tmp_path):
-    """The index has their lengths, so that no letter is read."""
-    (tmp_path / "p.fa").write_text(">p\nMKLVEFGHPQ\n")
-    (tmp_path / "p.fa.fai").write_text("p\t10\t3\t10\t11\n")
-    with pytest.raises(InputFormatError, match=r"p\.fa:2 .*got 'L'; this looks like a protein"):
-        sample_genome(tmp_path / "p.fa", 10)
 
 
 def test_stretches_in_groups_are_as_each_alone(new, tmp_path, monkeypatch):

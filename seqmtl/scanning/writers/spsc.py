@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,29 +29,9 @@ _LETTERS = {"donor": b"D", "acceptor": b"A"}
 _MIN_PROBABILITY = 1e-300
 
 
-class FormattedBlock(NamedTuple):
-    """Text of a block, and the rows at its ends, which depend on the neighbouring blocks.
-
-    Attributes
-    ----------
-    contig : str
-        Contig of the block.
-    last : int
-        End of the block on it.
-    head, tail : list of tuple
-        Rows at the ends.
-    n : int
-        Rows between them.
-    text : bytes
-        Their lines.
-    """
-
-    contig: str
-    last: int
-    head: list[tuple[Any, ...]]
-    tail: list[tuple[Any, ...]]
-    n: int
-    text: bytes
+#: Text of a block: contig, end on it, rows at both ends, which depend on the neighbouring blocks,
+#: their number between them, and the lines of these.
+_Formatted = tuple[str, int, list[tuple[Any, ...]], list[tuple[Any, ...]], int, bytes]
 
 
 class SpliceScoreWriter(SiteWriter):
@@ -96,7 +76,7 @@ class SpliceScoreWriter(SiteWriter):
         order = np.lexsort((sites.is_reverse, offsets))
         return offsets[order], sites.is_reverse[order], scores[order]
 
-    def format(self, block: Block, sites_by_signal: SitesBySignal) -> FormattedBlock:
+    def format(self, block: Block, sites_by_signal: SitesBySignal) -> _Formatted:
         """Format the lines of a block but the rows whose offsets those of a neighbour can pass."""
         offsets, *others = self._rows(sites_by_signal[self.finder.signal])
         numbers, on_contig = block.contig.located(offsets)
@@ -112,18 +92,19 @@ class SpliceScoreWriter(SiteWriter):
         inside = [column[interior] for column in rows]
         contig = name_field(block.contig, numbers[interior], check_first_field)
         text = b"".join(map(self.pack, format_lines(self._fields(contig, inside))))
-        return FormattedBlock(block.contig.name, block.last, head, tail, inside[0].size, text)
+        return block.contig.name, block.last, head, tail, inside[0].size, text
 
-    def write(self, formatted: FormattedBlock, output: IO[bytes]) -> None:
+    def write(self, formatted: _Formatted, output: IO[bytes]) -> None:
         """Write the pending rows that are before the end of the block, by offset, and the block."""
-        if formatted.contig != self._contig:
+        contig, last, head, tail, n, text = formatted
+        if contig != self._contig:
             self._flush(output, len(self._pending))
-            self._contig = formatted.contig
-        self._pending = sorted(self._pending + formatted.head)
-        self._flush(output, sum(row[0] < formatted.last for row in self._pending))
-        output.write(formatted.text)
-        self.n_records += formatted.n
-        self._pending += formatted.tail
+            self._contig = contig
+        self._pending = sorted(self._pending + head)
+        self._flush(output, sum(row[0] < last for row in self._pending))
+        output.write(text)
+        self.n_records += n
+        self._pending += tail
 
     def finish(self, output: IO[bytes]) -> None:
         """Write the last rows."""
