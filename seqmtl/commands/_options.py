@@ -182,14 +182,6 @@ class Relatives(Request):
     )
     organism: str | None = None
 
-    def check(self) -> None:
-        """Refuse a relative of several organisms."""
-        super().check()
-        if self.like is not None and self.organism == "all":
-            raise UsageError(
-                "--like places one organism; name it with --organism, or leave that out"
-            )
-
 
 #: A request that has ``--like``, and a model.
 WithLike = TypeVar("WithLike", bound=Relatives)

@@ -103,7 +103,7 @@ class Annotate(Request):
             predicted: dict[Intron, float] = {}
             scan = self._scan(name).scan(
                 model, lambda block, sites: predicted.update(introns_of(block, sites)), lengths
-            )[0]
+            )
             return self._summarise(name, model, scan, predicted)
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:

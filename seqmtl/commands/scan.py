@@ -4,7 +4,6 @@ examples:
   seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz
   seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
   seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
-  seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
   seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
@@ -103,7 +102,7 @@ class Scan(_options.Relatives):
         kind=format_name,
     )
     organism: str | None = option(
-        "organism to scan for, or all (default: the only one)",
+        "organism to scan for (default: the only one)",
         metavar="NAME",
     )
     regions: str | None = option(
@@ -124,13 +123,13 @@ class Scan(_options.Relatives):
     )
     json: str | None = _options.summary_file("write a summary; - for standard output")
 
-    def run(self) -> list[Document]:
+    def run(self) -> Document:
         """Scan, and write the sites.
 
         Returns
         -------
-        list of dict
-            For every organism its name, files, counts and seconds, as ``json`` has them.
+        dict
+            The organism, files, counts and seconds, as ``json`` has them.
         """
         from seqmtl.loading import load_site_model
 
@@ -141,7 +140,7 @@ class Scan(_options.Relatives):
         model: MultiTaskModel | PairedModel,
         on_block: OnBlock | None = None,
         lengths: dict[str, int] | None = None,
-    ) -> list[Document]:
+    ) -> Document:
         """Scan with a model that is loaded already, and lengths of contigs that are known.
 
         See :meth:`run`, and `write_scan` for `on_block`.
@@ -154,53 +153,25 @@ class Scan(_options.Relatives):
         file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
             return replace(self, min_probability=_MIN_PROBABILITY).scan(model, on_block, lengths)
-        files = {}
-        outputs = self._outputs(model)
-        for predictor, output in outputs.items():
-            for name, message in predictor.unsupported(file_format).items():
-                if getattr(self, name) is not None:
-                    raise UsageError(message)
-            files[predictor] = output_paths(
-                output,
-                file_format,
-                predictor.is_stranded,
-                predictor.signals(file_format),
-                has_introns=predictor.has_introns,
-            )
-            predictor.check()
-        check_outputs(
-            self._inputs, [*(path for paths in files.values() for path in paths), self.json]
+        predictor = model.predictor(self.organism, like=self.like, genome=self.genome)
+        for name, message in predictor.unsupported(file_format).items():
+            if getattr(self, name) is not None:
+                raise UsageError(message)
+        files = output_paths(
+            self.output,
+            file_format,
+            predictor.is_stranded,
+            predictor.signals(file_format),
+            has_introns=predictor.has_introns,
         )
+        predictor.check()
+        check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
         filters = self._filters(file_format, lengths or {})
-        scans = [
-            self._scan(predictor, output, file_format, files[predictor], filters, lengths, on_block)
-            for predictor, output in outputs.items()
-        ]
+        entry = self._scan(predictor, file_format, files, filters, lengths, on_block)
         if self.json:
-            self._write_summary(file_format.name, scans)
-        return scans
-
-    def _outputs(self, model: MultiTaskModel | PairedModel) -> dict[Predictor, str]:
-        """Return the output of every organism to scan for."""
-        from seqmtl.files.names import safe_names
-        from seqmtl.files.pipes import is_read_once
-        from seqmtl.scanning.writers.formats import inserted
-
-        outputs: dict[str | None, str] = {self.organism: self.output}
-        if self.organism == "all" and "all" not in model.tasks:
-            if self.output == "-":
-                raise UsageError("--organism all writes one file per organism; name an output file")
-            if is_read_once(self.genome):
-                raise UsageError(
-                    "--organism all reads the genome once per organism; give it as a file"
-                )
-            names = safe_names(model.tasks).items()
-            outputs = {name: inserted(self.output, safe) for name, safe in names}
-        return {
-            model.predictor(name, like=self.like, genome=self.genome): output
-            for name, output in outputs.items()
-        }
+            self._write_summary(file_format.name, entry)
+        return entry
 
     def _lengths(self, file_format: Format) -> dict[str, int] | None:
         """Return the lengths of the contigs, if the format or an option needs them.
@@ -224,11 +195,6 @@ class Scan(_options.Relatives):
         is_needed = needing or (file_format.lists_contigs and not is_once)
         return contig_lengths(self.genome) if is_needed else None
 
-    @property
-    def _inputs(self) -> list[str | None]:
-        """The files that are read."""
-        return [self.model, self.genome, self.regions]
-
     def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
         from seqmtl.io.bed import read_regions
@@ -244,7 +210,6 @@ class Scan(_options.Relatives):
     def _scan(
         self,
         predictor: Predictor,
-        output: str,
         file_format: Format,
         files: list[str],
         filters: SiteFilters,
@@ -266,7 +231,7 @@ class Scan(_options.Relatives):
         with closing(ScanProgress(n_bytes)) as progress:
             contigs = read_contigs(self.genome, only=filters.scanned, on_read=progress.read)
             summary = write_scan(
-                output,
+                self.output,
                 progress.contigs(contigs),
                 finder,
                 file_format=file_format.name,
@@ -294,7 +259,7 @@ class Scan(_options.Relatives):
         )
         return entry
 
-    def _write_summary(self, file_format: str, scans: list[Document]) -> None:
+    def _write_summary(self, file_format: str, entry: Document) -> None:
         from seqmtl._threads import n_threads
         from seqmtl.files.write import write_json
 
@@ -308,7 +273,7 @@ class Scan(_options.Relatives):
             "format": file_format,
             "options": self.fingerprint("model", "genome"),
             "threads": n_threads(),
-            "scans": scans,
+            "scans": [entry],
             "peak_memory_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1),
         }
         write_json(self.json, summary)

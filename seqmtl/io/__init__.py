@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
     from seqmtl.io.fasta import guess_format
     from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, read_contigs
-    from seqmtl.io.tables import is_table_of_windows, read_fasta_windows, read_windows
+    from seqmtl.io.tables import is_table_of_windows, read_windows
     from seqmtl.io.transcripts import Annotation, Transcript
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "read_annotation",
     "read_contigs",
     "read_dataset",
-    "read_fasta_windows",
     "read_summary",
     "read_windows",
 ]
@@ -36,7 +35,7 @@ __getattr__ = import_on_use(
         "seqmtl.io.dataset": "is_dataset read_dataset read_summary",
         "seqmtl.io.fasta": "guess_format",
         "seqmtl.io.genome": "ContigPiece load_genome load_genomes read_contigs",
-        "seqmtl.io.tables": "is_table_of_windows read_fasta_windows read_windows",
+        "seqmtl.io.tables": "is_table_of_windows read_windows",
         "seqmtl.io.transcripts": "Annotation Transcript",
     },
 )

@@ -126,8 +126,6 @@ class FolderContents:
         The folder.
     signals : dict of str to Signal
         By name.
-    comparisons : dict of str to dict
-        Results of ``seqmtl compare`` by file.
     paired : dict of str to PairedModel
         Models of ``seqmtl pair`` by file name without suffix; those read lack their weights.
     pairs : dict of str to dict
@@ -143,7 +141,6 @@ class FolderContents:
     path: str
     annotations: Mapping[str, str] = field(default_factory=dict)
     signals: dict[str, Signal] = field(default_factory=dict)
-    comparisons: dict[str, Any] = field(default_factory=dict)
     paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     introns: dict[str, PredictedIntrons] = field(default_factory=dict)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl._messages import message_of
-from seqmtl.comparison.results import SCHEMA_VERSION
 from seqmtl.exceptions import (
     InputFormatError,
     ModelFileError,
@@ -43,7 +42,7 @@ def read_folder(
     folder: str | os.PathLike[str],
     annotations: Mapping[str, str] | None = None,
 ) -> FolderContents:
-    """Read the datasets, models, evaluations, comparisons and introns in a folder.
+    """Read the datasets, models, evaluations and introns in a folder.
 
     Parameters
     ----------
@@ -132,9 +131,7 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     elif {"tasks", "mean", "bootstrap"} <= keys:
         raise ValueError("an evaluation of windows; the page shows evaluations of datasets")
     elif {"methods", "sizes", "settings"} <= keys:
-        if document.get("schema_version") != SCHEMA_VERSION:
-            raise ValueError("a comparison of another version of seqmtl; run seqmtl compare again")
-        contents.comparisons[name] = document
+        raise ValueError("a comparison of methods; seqmtl compare --plot draws it")
 
 
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:

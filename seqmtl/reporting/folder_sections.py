@@ -1,4 +1,4 @@
-"""Values of the sections about a folder: introns, paired models, comparisons."""
+"""Values of the sections about a folder: introns, paired models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from seqmtl._html import embedded
 from seqmtl._surroundings import has_matplotlib
 from seqmtl._version import __version__
 from seqmtl.adaptation.relatives import extend
-from seqmtl.comparison.results import draw_comparison
 from seqmtl.evaluation.tables import Column
 from seqmtl.explanation import draw_logo, poim
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
@@ -154,26 +152,6 @@ def paired(contents: FolderContents) -> Values:
             values = {**results(by_method, "paired"), "over": over, "files": [file]}
             evaluations.append({"sites": SIGNAL_NAMES.get(signal, signal), "results": values})
     return {"evaluations": evaluations} if evaluations else {}
-
-
-def comparisons(contents: FolderContents) -> Values:
-    """Return the dots of every comparison of methods."""
-    drawn = [
-        {
-            "image": embedded(partial(draw_comparison, document)),
-            "title": "AUROC and AUPRC by organism and method",
-            "caption": f"Methods on the same splits, {_training_windows(document):,.0f} training "
-            "windows per organism.",
-            "files": [os.path.join(contents.path, name)],
-        }
-        for name, document in contents.comparisons.items()
-    ]
-    return {"comparisons": drawn} if drawn and drawn[0]["image"] else {}
-
-
-def _training_windows(document: Mapping[str, Any]) -> float:
-    """Return the mean number of training windows per organism in a comparison."""
-    return fmean(parts["train"]["n"] for parts in document["sizes"].values())
 
 
 def about(contents: FolderContents, command: str) -> Values:

@@ -29,11 +29,9 @@ _FIRST = (
 )
 _OF_A_SIGNAL = (
     ("Data", "data", signal_sections.data),
-    ("Similarity", "similarity", signal_sections.similarity),
     ("Accuracy", "accuracy", signal_sections.accuracy),
     ("Feature importance", "features", signal_sections.features),
 )
-_LAST = (("Comparison of methods", "comparison", folder_sections.comparisons),)
 
 
 def write_folder_report(
@@ -50,7 +48,7 @@ def write_folder_report(
     Parameters
     ----------
     folder : path-like
-        Folder with datasets, models, evaluations and comparisons, see
+        Folder with datasets, models and evaluations, see
         :func:`~seqmtl.reporting.folder.read_folder`.
     path : path-like
         The HTML file; written atomically. It links to the files in the folder.
@@ -117,7 +115,6 @@ def _sections(contents: FolderContents, folder: str, command: str) -> Iterator[V
     for signal in contents.signals.values():
         group = signal.text if len(contents.signals) > 1 else ""
         kinds += [(kind, signal, group) for kind in _OF_A_SIGNAL]
-    kinds += [(kind, contents, "") for kind in _LAST]
     for (name, template, values_of), source, group in kinds:
         if values := values_of(source):
             html = fill(f"report/{template}.html", address=address, short=short, **values)

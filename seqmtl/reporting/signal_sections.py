@@ -15,7 +15,6 @@ from seqmtl.evaluation.tables import Column, filled_table, reliability_rows
 from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.relations.figure import draw_kernel
 from seqmtl.reporting.contents import Signal
 
 _POIM_ORDER = 6
@@ -67,17 +66,6 @@ def _nested(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from _nested(value, f"{label}: ")
         else:
             yield label, value
-
-
-def similarity(signal: Signal) -> Values:
-    """Return the task kernel of the main model."""
-    if not signal.models or len(signal.organisms) < 2:
-        return {}
-    model = signal.models[signal.main]
-    kernel = model.kernel.restrict(model.tasks).scaled()
-    image = embedded(lambda: draw_kernel(kernel))
-    values = {"image": image, "kernel": model.kernel.source, "files": [signal.model_file]}
-    return values if image else {}
 
 
 def accuracy(signal: Signal) -> Values:

@@ -96,12 +96,6 @@ def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_p
     assert "auprc_genome" in found["mean"]
 
 
-def test_scan_for_all_organisms_writes_a_file_each(model, data, tmp_path, seqmtl):
-    options = "--organism all --threshold 0.5 -q"
-    seqmtl(f"scan {model} {data}/genomes/man.fa {options} -o {tmp_path}/x.gff3")
-    assert {path.name for path in tmp_path.iterdir()} == {f"x.{name}.gff3" for name in NAMES}
-
-
 def test_info_tells_how_far_training_came(model, data, seqmtl):
     summary = json.loads(seqmtl(f"info {model} --json -").out)
     assert summary["duality_gap"] <= 1e-3

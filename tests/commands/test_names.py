@@ -6,7 +6,7 @@ import pytest
 from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree, Windows
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io import read_fasta_windows, read_windows
+from seqmtl.io import read_windows
 
 LENGTH = 21
 QUICK = "--selection none --features wd:2"
@@ -165,7 +165,7 @@ def test_headers_of_one_organism(tmp_path):
     path = tmp_path / "a.fa"
     path.write_text(">a organism=human label=1\nACGT\n>b organism=h_sapiens label=-1\nACGA\n")
     with pytest.raises(InputFormatError, match="must have one name, got 'human', 'h_sapiens'"):
-        read_fasta_windows(path)
+        read_windows(path)
 
 
 def test_a_split_of_a_table_has_its_own_names(tmp_path):

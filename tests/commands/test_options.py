@@ -112,7 +112,7 @@ _ADAPT_PAIR = "adapt {pair} --genome c={fasta} --organism c -o {out}"
         ("scan {pair} {fasta} --organism a --threshold 1 -o {out}", "--threshold is not for"),
         ("scan {kmers} {fasta} --strand + -o {out}", "no option --strand; both strands are"),
         ("scan {single} {fasta} --softmask=skip -o x", "no option --softmask; case is ignored"),
-        ("scan {single} {fasta} --organism all --like a -o {out}", "--like places one organism"),
+        ("scan {single} {fasta} --organism all -o {out}", "'all' is not in the model"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

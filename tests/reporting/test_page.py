@@ -46,23 +46,9 @@ class Page(HTMLParser):
         assert tag in VOID or self.open.pop() == tag
 
 
-def _comparison(n, score):
-    """Return the document of a comparison of one method on one organism."""
-    metrics = {"auroc": [score], "auprc_windows": [score]}
-    metrics |= {f"{metric}_interval": [[score, score]] for metric in ("auroc", "auprc_windows")}
-    return {
-        "schema_version": 2,
-        "drawn": [],
-        "splits": [0],
-        "settings": {},
-        "sizes": {"bee": {"train": {"n": n}}},
-        "methods": {"union": {"tasks": {"bee": metrics}, "chosen": [{}], "converged": [True]}},
-    }
-
-
 @pytest.fixture(scope="module")
 def results(world, tmp_path_factory):
-    """A dataset, three models, two evaluations and comparisons in a folder."""
+    """A dataset, three models and two evaluations in a folder."""
     out = tmp_path_factory.mktemp("report") / "out"
     (out / "acceptor").mkdir(parents=True)
     data, alone, joint = (
@@ -77,8 +63,6 @@ def results(world, tmp_path_factory):
     run(f"evaluate {joint} {data} --bootstrap 20 --json {out}/joint.json {plot}")
     run(f"evaluate {alone} {data} --bootstrap 0 --json {out}/acceptor/alone.json")
     run(f"evaluate {joint} {data} --bootstrap 0 --split valid --json {out}/v.json")
-    for n, score in ((90, 0.5), (300, 0.7)):
-        (out / f"comparison{n}.json").write_text(json.dumps(_comparison(n, score)))
     (out / "notes.json").write_text("{broken")
     (out / "cut.seqmtl").write_bytes(joint.read_bytes()[:1000])
     return out
@@ -106,7 +90,6 @@ def test_files_are_recognised_by_their_content(results, evaluated):
     assert signal.ordered_metrics() == evaluated
     assert list(signal.ordered_metrics()) == ["joint", "acceptor/alone"]
     assert signal.curves == {"joint": str(results / "curves.png")}
-    assert set(contents.comparisons) == {"comparison90.json", "comparison300.json"}
     skipped = "\n".join(contents.skipped)
     for name in ("notes.json", "cut.seqmtl", "v.json: evaluated on the split 'valid'"):
         assert name in skipped
@@ -135,10 +118,8 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
     parsed = Page(text)
     assert re.findall(r"<h2>(.*?)</h2>", text) == [
         "Data",
-        "Similarity",
         "Accuracy",
         "Feature importance",
-        "Comparison of methods",
         "About this page",
     ]
     assert "genes &amp; more.html" in text
@@ -149,7 +130,7 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
     anchors = [f"#{value}" for key, value in parsed.attributes if key == "id"]
     assert [address for address in addresses if address[0] == "#"] == anchors
     files = {address for address in addresses if address[0] != "#"}
-    assert {"out/joint.json", "out/joint.seqmtl", "out/comparison90.json"} <= files
+    assert {"out/joint.json", "out/joint.seqmtl"} <= files
     assert all((page.parent / name).is_file() for name in files)
     for image in parsed.images:
         kind, content = image["src"].split(";base64,")
@@ -165,8 +146,7 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
         "Fraction of true sites",
     ):
         assert sum(alternative.startswith(title) for alternative in titles) >= 1
-    # of the evaluations, and of two comparisons
-    assert titles.count("AUROC and AUPRC by organism and method") == 3
+    assert titles.count("AUROC and AUPRC by organism and method") == 1
 
 
 def test_the_numbers_are_those_of_evaluate(evaluated, page):

@@ -63,7 +63,6 @@ def test_like_an_organism_of_the_model_is_a_relative(scan):
         ("--organism b --like a", None, "organism 'b' is in the model already"),
         ("--like zzz", None, "'zzz' is neither an organism of the model"),
         ("--like auto", "-", "cannot come from standard input or a pipe; give it as a file"),
-        ("--like auto --organism all", None, "--like places one organism"),
         ("--like auto", "nowhere.fa", "nowhere.fa: No such file"),
     ],
 )
