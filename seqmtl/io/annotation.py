@@ -138,25 +138,9 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     fields = readable(first).split("\t")
     n_fields, is_of_genes = len(fields), is_gff(fields)
-    if is_of_genes and is_hint(fields):
+    if kind := _other_kind(fields, is_of_genes):
         raise InputFormatError(
-            "an annotation must have transcripts, but these are hints of introns (mult=, src=); "
-            "name it junctions instead of annotation",
-            path=source,
-            line=line,
-        )
-    if n_fields == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
-        raise InputFormatError(
-            "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
-            "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of "
-            "annotation",
-            path=source,
-            line=line,
-        )
-    if n_fields > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
-        raise InputFormatError(
-            "an annotation must be GFF3, GTF or BED12, but this looks like genePred (refGene.txt "
-            "and the like of UCSC); convert it with genePredToGtf",
+            f"an annotation must be GFF3, GTF or BED12 of transcripts, but this looks like {kind}",
             path=source,
             line=line,
         )
@@ -186,6 +170,17 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     logger.info(text, source, annotation.format, *counts)
     _warn_of_excluded(annotation)
     return annotation
+
+
+def _other_kind(fields: list[str], is_of_genes: bool) -> str:
+    """Return which other kind of table a first row is of, and what to do; "" for none."""
+    if is_of_genes and is_hint(fields):
+        return "hints of introns (mult=, src=); name it junctions instead of annotation"
+    if len(fields) == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
+        return "STAR's SJ.out.tab; name it junctions instead of annotation"
+    if len(fields) > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
+        return "genePred (refGene.txt and the like of UCSC); convert it with genePredToGtf"
+    return ""
 
 
 def _warn_of_excluded(annotation: Annotation) -> None:

@@ -466,11 +466,7 @@ def _column_hint(required: str, names: list[str]) -> str:
         return "this looks like GFF or GTF, which is for seqmtl dataset"
     if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):
         return "this looks like a row; write a header above it"
-    if names[0].lower().startswith("sep="):
-        return "remove this line, which is for Excel"
-    if len(names) == 1 and ";" in names[0]:
-        return "separate the columns by tabs, such as with tr ';' '\\t'"
-    if len(names) == 1 and " " in names[0]:
+    if len(names) == 1 and {" ", ";"} & {*names[0]}:
         return "separate the columns by tabs"
     if close := get_close_matches(required, lowered, n=1, cutoff=_SIMILAR):
         return f"rename {lowered[close[0]]!r} to {required!r}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -31,8 +30,6 @@ from seqmtl.reporting.introns import (
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.splicing.model import PairedModel
-
-logger = logging.getLogger("seqmtl")
 
 _DEEPEST = 3
 _INTRONS = "sites.introns.gff3"
@@ -142,22 +139,16 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
         genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
-        annotated = gaps = annotated_introns(genes, contigs)
-        if os.path.isfile(genome):
-            n_gaps = len(gaps)
-            try:  # those predicted are introns, whatever the letters that the model was given
-                annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
-            except InputFormatError as error:  # not of what is in the folder
-                fault = SeqmtlError(error.message)
-                fault.path = error.path
-                raise fault from error
-        else:
-            logger.warning(
-                "%s: all gaps between exons count as introns, including those of tRNAs, because "
-                "the genome %s was not found; run seqmtl report where annotate was run",
-                annotation,
-                genome,
-            )
+        gaps = annotated_introns(genes, contigs)
+        if not os.path.isfile(genome):
+            raise SeqmtlError(f"{genome}: no such genome; run seqmtl report where annotate was run")
+        try:  # those predicted are introns, whatever the letters that the model was given
+            annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
+        except InputFormatError as error:  # not of what is in the folder
+            fault = SeqmtlError(error.message)
+            fault.path = error.path
+            raise fault from error
+        n_gaps = len(gaps)
     rows = intron_rows(predicted, annotated)
     contents.introns[os.path.relpath(path, contents.path)] = PredictedIntrons(
         organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted), genome

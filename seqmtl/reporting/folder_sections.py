@@ -78,8 +78,7 @@ def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
         "organism": predicted.organism,
         "lengths": embedded(lambda: draw_lengths(lengths)) if lengths else "",
         "annotation": os.path.basename(predicted.annotation),
-        "n_gaps": f"{predicted.n_gaps:,}" if predicted.n_gaps else "",
-        "warning": predicted.warning(),
+        "n_gaps": f"{predicted.n_gaps:,}",
         "files": [predicted.path],
     }
 

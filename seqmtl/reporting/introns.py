@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from seqmtl.evaluation.expected import expected_sites
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
@@ -24,7 +23,7 @@ from seqmtl.scanning.writers.lines import DECIMALS
 Intron = tuple[str, int, int, bool]
 
 _LEVELS = (0.1, 0.5, 0.9)
-_LIKELY, _HIGHEST = 1, 2  # levels of the summary, and of the warning
+_LIKELY = 1  # level of the summary
 
 
 class PredictedIntrons(NamedTuple):
@@ -39,7 +38,7 @@ class PredictedIntrons(NamedTuple):
     annotation : str
         File that the introns are compared with, or "".
     n_gaps : int
-        Gaps between exons in it, of which those with splice sites are introns; 0 if all count.
+        Gaps between exons in it, of which those with splice sites are introns.
     path : str
         File of the introns.
     lengths : list of int
@@ -66,27 +65,6 @@ class PredictedIntrons(NamedTuple):
         return (
             f"{text}; {row['annotated']:,} of the {row['annotated'] + row['missed']:,} introns in "
             f"{os.path.basename(self.annotation)} are among them."
-        )
-
-    def warning(self) -> str:
-        """Return a warning if fewer of the most probable introns are annotated than expected.
-
-        That is by more than a factor, and by more than chance: see
-        :func:`seqmtl.evaluation.expected_sites`.
-        """
-        if not self.annotation:
-            return ""
-        row = self.rows[_HIGHEST]
-        n, n_annotated, p_min = row["predicted"], row["annotated"], row["min_probability"]
-        labels, p = np.arange(n) < n_annotated, np.full(n, p_min)
-        expected = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
-        calibrated = [level["calibrated"] for level in expected["reliability"][:1]]
-        if calibrated != ["no"] or n_annotated > p_min * n:
-            return ""
-        return (
-            f"{self.organism}: only {n_annotated / n:.0%} of {n:,} introns with p >= {p_min} are "
-            f"in {os.path.basename(self.annotation)}, so it is incomplete or the probabilities are "
-            "too high; check some of them in a genome browser"
         )
 
 

@@ -95,8 +95,6 @@ def write_page(
     write_lines(path, [page])
     for introns in contents.introns.values():
         logger.info("%s", introns.sentence())
-        if warning := introns.warning():
-            logger.warning("%s", warning)
     for line in contents.skipped:
         logger.info("not shown: %s", line)
     logger.info("%s: open it in a browser", path)

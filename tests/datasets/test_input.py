@@ -35,23 +35,10 @@ BAD_CONFIGS = {
     "decoys.ration is not a key .* did you mean 'ratio'": config_text(
         tables="[decoys]\nration = 2"
     ),
-    r"allow_missing_contigs is not a key .*; write it into \[organisms.NAME\]$": config_text(
+    "allow_missing_contigs is not a key .*; move it to its table$": config_text(
         "allow_missing_contigs = true"
     ),
-    r"sources is not a key .*; write it into \[sites\] or into \[organisms.NAME\]": config_text(
-        "sources = ['x']"
-    ),
-    r"valid is not a key .*; write it into \[split\] or into \[organisms.NAME.split\]": config_text(
-        "valid = 0.5"
-    ),
-    "organisms.x.seed is not a key .*; write it before the first table": config_text() + "seed = 2",
-    r"decoys.min_intron is not a key .*; write it into \[sites\]": config_text(
-        tables="[decoys]\nmin_intron = 2"
-    ),
-    "allow_missing_contig is not .* mean 'allow_missing_contigs'": config_text(
-        "allow_missing_contig = true"
-    ),
-    "organisms.x.gff is not a key .*; leave it out": config_text() + 'gff = "x.gff3"',
+    "organisms.x.seed is not a key .*; move it to its table": config_text() + "seed = 2",
     "signal must be one of .* mean 'donor'": config_text().replace("donor", "doner"),
     "signal must be given, got None": config_text().replace('signal = "donor"', ""),
     "signal must be one of .*, got {'a': 1}": config_text().replace('"donor"', "{ a = 1 }"),

@@ -63,32 +63,6 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
     assert PredictedIntrons("ant", rows).sentence() == "ant: 3 introns predicted (p >= 0.5)."
 
 
-@pytest.mark.parametrize(
-    ("n", "known", "is_warned"),
-    [
-        (90, 30, True),  # a third of the probable introns of a fly
-        (90, 75, False),  # .83 are within a factor of 1.25 of .9
-        (4, 2, False),  # as chance has it
-        (0, 0, False),
-    ],
-)
-def test_warning_of_probable_introns_that_an_annotation_lacks(n, known, is_warned):
-    rows = [
-        {
-            "min_probability": least,
-            "predicted": n,
-            "annotated": known,
-            "others": n - known,
-            "missed": 5,
-        }
-        for least in (0.1, 0.5, 0.9)
-    ]
-    own = PredictedIntrons("fly", rows, "a/known.gff3")
-    text = "fly: only 33% of 90 introns with p >= 0.9 are in known.gff3"
-    assert own.warning().startswith(text) if is_warned else own.warning() == ""
-    assert PredictedIntrons("fly", rows).warning() == ""
-
-
 def test_gaps_without_splice_sites_are_no_introns(tmp_path):
     """As in yeast: a frame shift, introns of a tRNA and of a mitochondrion, and three others."""
     gaps = {  # name: contig, strand, first and last base, 1-based, and the letters of the intron
