@@ -34,7 +34,7 @@ from sklearn.metrics import matthews_corrcoef
 from seqmtl import PositionalKmers, Windows, read_dataset, read_windows
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.evaluation.metrics import RankedScores
-from seqmtl.io import is_dataset
+from seqmtl.io import is_dataset, read_summary
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.selection import SearchSpace
@@ -54,9 +54,9 @@ def read(arguments: argparse.Namespace) -> tuple[Windows, Windows, Site | None]:
     """Return training and test windows, and the site if it is known."""
     if is_dataset(arguments.data):
         both = read_dataset(arguments.data, split=None)
-        splits = np.array(both.windows.split_names)[both.windows.splits]
-        parts = [both.windows[np.flatnonzero((splits == "train") == own)] for own in (True, False)]
-        return parts[0], parts[1], Site(**both.site)
+        splits = np.array(both.split_names)[both.splits]
+        parts = [both[np.flatnonzero((splits == "train") == own)] for own in (True, False)]
+        return parts[0], parts[1], Site(**read_summary(arguments.data)["site"])
     train, test = (read_windows(arguments.data, split=split) for split in ("train", "test"))
     return crop(train, arguments.crop), crop(test, arguments.crop), None
 

@@ -117,20 +117,17 @@ def write_files(folder: Path, n: int, n_bases: int) -> None:
 def readers(folder: str | Path) -> dict[str, Callable[[], Any]]:
     """Return what this version does with each file."""
     from seqmtl.files.bgzip import bgzip
-    from seqmtl.io import load_genome, read_annotation, read_sites, read_windows
+    from seqmtl.io import load_genome, read_annotation, read_windows
     from seqmtl.io.vcf import VcfReader
 
     folder = Path(folder)
-    genome = load_genome(folder / "genome.fa", padding=_WINDOW)
     text = (folder / "sites.bed").read_bytes()
-    every = {"chr1"}
     return {
         "windows.tsv": lambda: read_windows(folder / "windows.tsv"),
-        "sites.bed": lambda: read_sites(folder / "sites.bed", genome, window=_WINDOW),
         "variants.vcf": lambda: [*VcfReader(folder / "variants.vcf").batches(1000)],
         "genes.gff3": lambda: read_annotation(folder / "genes.gff3"),
         "genome.fa": lambda: load_genome(folder / "genome.fa", padding=1),
-        "indexed.fa": lambda: load_genome(folder / "indexed.fa", padding=1, only=every),
+        "indexed.fa": lambda: load_genome(folder / "indexed.fa", padding=1, only={"chr1"}),
         "genome.fa.gz": lambda: load_genome(folder / "genome.fa.gz", padding=1),
         "sites.bed.gz (written)": lambda: bgzip(text),
     }
@@ -156,7 +153,7 @@ def libraries(folder: Path) -> dict[str, tuple[str, Callable[[], Any]]]:
         return letters
 
     text = (folder / "sites.bed").read_bytes()
-    tables = ("windows.tsv", "sites.bed", "variants.vcf", "genes.gff3")
+    tables = ("windows.tsv", "variants.vcf", "genes.gff3")
     genomes = ("genome.fa", "genome.fa.gz")
     return {
         **{name: ("csv", lambda name=name: rows(name)) for name in tables},

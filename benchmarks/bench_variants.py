@@ -1,7 +1,7 @@
 """Speed and memory of annotating a VCF file of simulated variants.
 
     python benchmarks/bench_variants.py [--variants 10000 100000] [--length 140] [--features VIEWS]
-                                        [--threads 1] [--distance N] [--spacing N]
+                                        [--threads 1] [--spacing N]
                                         [--model FILE --genome FASTA --organism NAME]
 
 The mix is 85 % single-base substitutions, 5 % insertions, 7 % deletions (1 to 12 bases) and 3 %
@@ -88,7 +88,6 @@ def main() -> None:
     parser.add_argument("--variants", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--length", type=int, default=140)
     parser.add_argument("--features", metavar="VIEWS", help="default: those of train")
-    parser.add_argument("--distance", type=int)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--spacing", type=int, metavar="BASES")
     parser.add_argument("--model", help="default: one of random weights")
@@ -102,7 +101,7 @@ def main() -> None:
     else:
         genome, model = load_genome(args.genome, padding=1), load(args.model)
     started = time.perf_counter()
-    scorer = model.predictor(args.organism).allele_scorer(args.distance)
+    scorer = model.predictor(args.organism).allele_scorer()
     annotator = Annotator(scorer, genome)
     tables, rows = time.perf_counter() - started, []
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ import numpy as np
 from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_dataset
 from seqmtl.datasets import read_config, write_dataset
 from seqmtl.explanation import poim
-from seqmtl.io import load_genome
+from seqmtl.io import load_genome, read_summary
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.candidate_scores import score_candidates
 from seqmtl.scanning.finder import finder_of
@@ -35,8 +35,8 @@ def main() -> None:
         genome = load_genome(f"{folder}/genomes/bee.fa", padding=141)
 
         svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_tree(TREE))
-        model = svc.fit(train.windows, train.windows.labels, tasks=train.windows.tasks).model_
-        model.site = Site(**train.site)
+        model = svc.fit(train).model_
+        model.site = Site(**read_summary(f"{folder}/donors")["site"])
         held_out = score_candidates(model, f"{folder}/donors", split="valid")  # every GT
         for name in model.tasks:
             model.calibrate(name, **held_out.of(name))

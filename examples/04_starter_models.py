@@ -39,7 +39,7 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
-from seqmtl.io.dataset import read_dataset
+from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.io.genome import ContigPiece, load_genome, read_contigs
 from seqmtl.linear_model.site import Site
 from seqmtl.linear_model.weights_io import round_weights
@@ -263,7 +263,7 @@ def rows_of(
     held_out: list[tuple[str, Windows]] = []
     shares = {}
     met_by, genomes = PairedModel.load(MET_BY), build(data, folder, signal, without)
-    both, summary = build_both(data, folder, without), read_dataset(genomes).summary
+    both, summary = build_both(data, folder, without), read_summary(genomes)
     cut = (summary["site"]["offset"] - OFFSETS[signal], LENGTH)
     for name, _, _, ratio in GENOMES:
         if name in without:
@@ -271,7 +271,7 @@ def rows_of(
         facts = summary["organisms"][name]
         shares[name] = facts["sites"] / (facts["sites"] + facts["candidates"])
         train.append((name, rows_of_genome(met_by, both, signal, name, n_sites, ratio)))
-        rows = read_dataset(genomes, split="valid", organism=name, cut=cut).windows
+        rows = read_dataset(genomes, split="valid", organism=name, cut=cut)
         n = min(n_sites, int((rows.labels > 0).sum()))
         held_out.append((name, some(rows, n, n * ratio)))
     for split, parts in (("train", train), ("test", held_out)):

@@ -34,7 +34,7 @@ class Progress:
         self._redraw = REDRAW.get()
         self._start = self._last = time.monotonic()
 
-    def update(self, text: Callable[[float], str], *, is_new: bool = False, **fields: Any) -> None:
+    def update(self, text: Callable[[float], str], *, is_new: bool = False) -> None:
         """Redraw the line, or log it, if that is due, or if it is new on a terminal.
 
         Parameters
@@ -43,8 +43,6 @@ class Progress:
             Returns the text, given the seconds since the start.
         is_new : bool
             Whether the text is about something else than the last one.
-        **fields
-            For JSON logs.
         """
         now = time.monotonic()
         is_due = now - self._last >= SECONDS[self._redraw is None]
@@ -54,7 +52,7 @@ class Progress:
         if self._redraw:
             self._redraw(text(now - self._start))
         else:
-            logger.info("%s", text(now - self._start), extra={"fields": fields})
+            logger.info("%s", text(now - self._start))
 
     def close(self) -> None:
         """Clear the line."""
@@ -78,8 +76,7 @@ class TrainingProgress(Progress):
             lambda _: (
                 f"{progress.work:.1f} passes  gap {progress.gap:.1e}  active {progress.n_active:,}"
                 f"  {progress.seconds:.0f} s{self._time_left()}"
-            ),
-            **{k: v for k, v in vars(progress).items() if k not in ("primal", "dual")},
+            )
         )
 
     def _time_left(self) -> str:
@@ -104,8 +101,7 @@ class RoundProgress(Progress):
     def __call__(self, number: int, what: str, share: float) -> None:
         """Show the share of a part of a round that is done."""
         text = f"round {number}: {what}" + (f", {share:.0%}" if share else "")
-        facts = {"round": number, "part": what, "share": share}
-        self._context.run(self.update, lambda _: text, is_new=what != self._what, **facts)
+        self._context.run(self.update, lambda _: text, is_new=what != self._what)
         self._what = what
 
 
@@ -155,7 +151,7 @@ class ScanProgress(Progress):
             left = f", about {seconds * (1 - share) / done:.0f} s left" if done > 0 else ""
             return f"{100 * share:.0f} %, {text}{left}"
 
-        self.update(text, share=share, n_bases=n_scanned)
+        self.update(text)
 
     def _share(self) -> float:
         """Return the share of the file that is scanned: of a contig, that of its bases."""

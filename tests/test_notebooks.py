@@ -1,14 +1,12 @@
 """What objects show in notebooks, without a notebook: whole HTML, and texts of one line."""
 
 import base64
-import json
 import sys
 from xml.etree import ElementTree
 
 import numpy as np
 
 from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, Windows, load
-from seqmtl.evaluation import evaluate
 
 NAMES = ("bee & wasp", "a<b>", "cat")
 
@@ -46,21 +44,3 @@ def test_models():
     tree, page = _shown(own)
     assert "\n" not in repr(own)
     assert len(repr(own)) < 200
-
-
-def test_evaluations(monkeypatch):
-    labels, scores = [1, 0, 1, 0, 1, 0], [3.0, 1.0, 2.0, 0.5, 0.1, 0.2]
-    found = evaluate(labels, scores, ["a<b>"] * 4 + ["cat"] * 2, n_bootstrap=10)
-    assert repr(found) == "Evaluation of 2 tasks: mean auroc 0.5000, auprc 0.7500"
-    tree, page = _shown(found)
-    assert "a&lt;b&gt;" in page
-    (image,) = tree.iter("img")
-    assert image.get("alt") == "auprc by task"
-    cells = ["".join(cell.itertext()) for cell in tree.iter("td")]
-    assert cells[1].startswith("1.0000 (1.0000-1.0000)")
-    assert json.loads(json.dumps(found)) == found == dict(found)
-    alone = evaluate([1, 1], [1.0, 2.0], ["a", "a"])  # one class: nothing to draw
-    assert "NA" in _shown(alone)[1]
-    assert "<img" not in _shown(alone)[1]
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "<img" not in _shown(found)[1]

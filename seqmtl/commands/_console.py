@@ -1,14 +1,12 @@
-"""Text for people: tables and summaries on stdout; messages, JSON logs and progress on stderr."""
+"""Text for people: tables and summaries on stdout; messages and progress on stderr."""
 
 from __future__ import annotations
 
 import io
-import json
 import logging
 import os
 import re
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -67,7 +65,11 @@ def writing_to_the_end() -> Iterator[None]:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Messages on stderr; those that cannot be written are lost."""
+    """Messages on stderr, a line each; those that cannot be written are lost."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a message as one line."""
+        return printable(re.sub(r"\s*\n\s*", " ", super().format(record).strip()))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Go on if it is full or closed."""
@@ -75,42 +77,19 @@ class _Handler(logging.StreamHandler[TextIO]):
             super().handleError(record)
 
 
-class _TextFormatter(logging.Formatter):
-    """One line for every message."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(re.sub(r"\s*\n\s*", " ", super().format(record).strip()))
-
-
-class _JsonFormatter(logging.Formatter):
-    """One JSON object per line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry: dict[str, object] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-        }
-        entry.update(getattr(record, "fields", {}))
-        return json.dumps(entry)
-
-
-def setup_logging(*, quiet: bool, log_json: bool) -> None:
-    """Send the package's log to stderr as text or JSON lines."""
+def setup_logging(*, quiet: bool) -> None:
+    """Send the package's log to stderr."""
     handler = _Handler(sys.stderr)
     handler.addFilter(is_record_logged)
-    if log_json:
-        handler.setFormatter(_JsonFormatter())
-    else:
-        handler.setFormatter(_TextFormatter("seqmtl: %(levelname)s: %(message)s"))
-        logging.addLevelName(logging.INFO, "note")
-        logging.addLevelName(logging.ERROR, "error")
-        logging.addLevelName(logging.WARNING, "warning")
+    handler.setFormatter(logging.Formatter("seqmtl: %(levelname)s: %(message)s"))
+    logging.addLevelName(logging.INFO, "note")
+    logging.addLevelName(logging.ERROR, "error")
+    logging.addLevelName(logging.WARNING, "warning")
     root = logging.getLogger("seqmtl")
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING if quiet else logging.INFO)
     root.propagate = False
-    REDRAW.set(_redraw if sys.stderr.isatty() and not log_json else None)
+    REDRAW.set(_redraw if sys.stderr.isatty() else None)
 
 
 def _redraw(text: str) -> None:

@@ -17,11 +17,11 @@ _WITHOUT_DOCSTRINGS = "Described in a docstring, which python -OO leaves out."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Messages(Request):
-    """Options of every command."""
+class Common(Request):
+    """Options of every command; a Python function has the threads of ``seqmtl.use_threads``."""
 
+    threads: int | None = option("threads (default: all usable cores)")
     quiet: bool = option("-q", "show only warnings and errors", default=False)
-    log_json: bool = option("log messages as JSON lines", default=False)
     debug: bool = option("show the traceback of errors", default=False)
 
 
@@ -39,7 +39,7 @@ def groups(command: type[Request]) -> dict[str, list[Option]]:
     for each in sorted(options_of(command), key=lambda each: not each.is_required):
         title = each.group or ("arguments" if each.is_positional else "options")
         by_title.setdefault(title, []).append(each)
-    by_title["messages"] = list(options_of(Messages))
+    by_title["of every command"] = list(options_of(Common))
     return {title: options for title, options in by_title.items() if options}
 
 

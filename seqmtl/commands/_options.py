@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -18,9 +16,7 @@ from seqmtl.relations.kinds import KINDS, MANUAL, PLAIN
 if TYPE_CHECKING:
     from seqmtl.features._base import FeatureDefinition
     from seqmtl.linear_model.base import Model
-    from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.relations.build import KernelRequest
-    from seqmtl.sequences import Windows
     from seqmtl.training.example_source import ExampleSource
 
 logger = logging.getLogger("seqmtl")
@@ -67,11 +63,6 @@ def reference(group: str = "") -> Field:
     return _more_files(
         "genome of DATA in BED; negatives are drawn from it if none are given", group
     )
-
-
-def exclude(group: str = "") -> Field:
-    """Return the option --exclude."""
-    return _more_files("BED that drawn negatives must not overlap, such as held-out peaks", group)
 
 
 def summary_file(what: str) -> Field:
@@ -122,33 +113,12 @@ def features_option(group: str) -> Field:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threads(Request):
-    """Threads."""
-
-    threads: int | None = option("threads (default: all usable cores)", affects_output=False)
-
-    @contextmanager
-    def threads_in_use(self) -> Iterator[None]:
-        """Use the threads: at most as many as there are cores."""
-        from seqmtl._threads import usable_cores, use_threads
-
-        cores = usable_cores()
-        if self.threads is not None and self.threads > cores:
-            logger.warning(
-                "--threads %d: only %d cores may be used; using these", self.threads, cores
-            )
-        with use_threads(min(self.threads or cores, cores)):
-            yield
-
-
-@dataclass(frozen=True, kw_only=True)
 class WindowInput(Request):
     """Windows of a dataset, a table or a FASTA file, or intervals of a genome."""
 
     data: tuple[str, ...] = window_data("windows")
     negatives: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
     organism: str | None = None
     split: str = "all"
     site: int | None = None
@@ -163,9 +133,9 @@ class WindowInput(Request):
         """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
         from seqmtl.training.example_source import ExampleSource
 
-        data, negatives, references, excluded = (
+        data, negatives, references = (
             map(_kinds.name_and_path, files)
-            for files in (self.data, self.negatives, self.reference, self.exclude)
+            for files in (self.data, self.negatives, self.reference)
         )
         return ExampleSource.of(
             data,
@@ -174,7 +144,6 @@ class WindowInput(Request):
             self.site,
             negatives=negatives,
             references=references,
-            excluded=excluded,
             seed=self.seed,
             is_split_asked="split" in [each.name for each in self.given()],
         )
@@ -186,7 +155,7 @@ class WindowInput(Request):
 
         data, others = (
             [_kinds.name_and_path(each)[1] for each in files]
-            for files in (self.data, (*self.negatives, *self.reference, *self.exclude))
+            for files in (self.data, (*self.negatives, *self.reference))
         )
         return [*(file for path in data for file in files_of_data(path)), *others]
 
@@ -203,69 +172,6 @@ class LabelledRows(WindowInput):
     )
 
 
-of_sites = partial(option, group="windows cut from genomes instead of DATA")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SitesInput(WindowInput):
-    """Windows of DATA, or around sites in genomes."""
-
-    genome: tuple[tuple[str, str], ...] = of_sites(
-        "genome of an organism; may be repeated",
-        metavar="ORGANISM=FASTA",
-        kind=_kinds.named_path,
-        is_repeated=True,
-    )
-    sites: tuple[tuple[str, str], ...] = of_sites(
-        "BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
-        metavar="ORGANISM=BED",
-        kind=_kinds.named_path,
-        is_repeated=True,
-    )
-
-    def check(self) -> None:
-        """Refuse options of windows that are not given."""
-        if not (self.data or self.genome or self.sites):
-            names = ("n_windows", "prevalence")
-            self.refuse(names, "is for windows; give DATA, or leave it out")
-
-    @property
-    def files(self) -> list[str]:
-        """The files that are read for the windows."""
-        return [*super().files, *(path for _, path in (*self.genome, *self.sites))]
-
-    def read_for(
-        self, model: MultiTaskModel, organism: str | None, *, require_labels: bool
-    ) -> Windows:
-        """Read windows of DATA, or of sites in genomes, with the site at the position of the model.
-
-        For a model without positions, --sites has intervals of any lengths.
-
-        Raises
-        ------
-        SeqmtlError
-            If the options conflict, a file is invalid, or a dataset has another signal.
-        """
-        from seqmtl.training.example_source import ExampleSource
-        from seqmtl.training.genome_sites import by_organism, read_genome_sites
-
-        if not self.genome and not self.sites:
-            return self.source_of(organism).read_for(model, require_labels=require_labels)
-        if self.data:
-            raise UsageError("give either DATA, or --genome with --sites, not both")
-        if model.features.is_position_free:
-            by_organism(self.genome, self.sites)
-            source = ExampleSource.of(self.sites, references=self.genome)
-            return source.read_for(model, require_labels=require_labels)
-        return read_genome_sites(
-            model,
-            self.genome,
-            self.sites,
-            split=self.split,
-            require_labels=require_labels,
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class Relatives(Request):
     """The options that score an organism without training data."""
@@ -275,14 +181,6 @@ class Relatives(Request):
         metavar="NAME",
     )
     organism: str | None = None
-
-    def check(self) -> None:
-        """Refuse a relative of several organisms."""
-        super().check()
-        if self.like is not None and self.organism == "all":
-            raise UsageError(
-                "--like places one organism; name it with --organism, or leave that out"
-            )
 
 
 #: A request that has ``--like``, and a model.

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import NoReturn
 
 from seqmtl.commands._console import show
-from seqmtl.commands._help import Messages, help_of
+from seqmtl.commands._help import Common, help_of
 from seqmtl.commands._request import Document, Option, Request, name_of, options_of
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, UsageError
 
@@ -20,25 +20,36 @@ _ALIKE = 0.6  # least similarity of two spellings
 #: What to do instead of options that there were.
 _REMOVED = {
     "--alignment": "seqmtl similarity takes --source alignment=FASTA",
-    "--balanced": "estimators in Python take class_weight='balanced'",
     "--background": "seqmtl.explanation.poim in Python takes frequencies of letters",
-    "--consensus": "seqmtl adapt --consensus makes a model of such donors",
-    "--contig-ends": "windows are padded with N; seqmtl.io.read_sites in Python can drop them",
+    "--balanced": "estimators in Python take class_weight='balanced'",
+    "--chrom-map": "bcftools annotate --rename-chrs renames the contigs of a VCF",
+    "--consensus": "sites have the letters of training; seqmtl adapt --consensus takes more donors",
+    "--contig-ends": "windows are padded with N",
+    "--contigs": "samtools faidx GENOME NAME > part.fa writes a contig to scan",
     "--decoys": "give decoys in the file, with score 0; ten per site are drawn otherwise",
+    "--distance": "effects have the distance of the site (DP), by which awk selects lines of --tsv",
     "--distances": "seqmtl similarity takes --source distances=TSV",
+    "--exclude": "give negatives, such as of bedtools shuffle -excl, with --negatives",
     "--folds": "calibrate trains four models, each without the regions that it scores",
+    "--force": "name a folder that has no other files",
+    "--genome": "seqmtl explain takes DATA; bedtools getfasta cuts windows from a genome",
     "--graph": "seqmtl similarity takes --source graph=FILE",
     "--groups": "seqmtl similarity takes --source groups=TSV",
-    "--json": "the Python function of the same name returns the results",
+    "--json": "seqmtl info MODEL --json has the summary of a training; else the Python function of "
+    "the command returns the results",
+    "--log-json": "messages are lines of text; in Python they go to the logger seqmtl",
     "--max-epochs": "estimators in Python take max_epochs",
     "--method": "calibrate chooses the curve by the number of true sites",
-    "--negatives": "seqmtl compare takes a table of sequences and labels",
+    "--negatives": "give a table of sequences and labels, or a dataset",
     "--norm": "MultiTaskMKLClassifier in Python takes norm",
+    "--organism": "NAME=FILE names the organism of a file, or of a dataset the one to train on",
+    "--plot": "seqmtl report draws the rounds of self-training",
     "--product": "seqmtl similarity takes --source table=TSV, once for each table",
-    "--reference": "seqmtl compare takes a table of sequences and labels; "
+    "--reference": "give a table of sequences and labels, or a dataset; "
     "seqmtl.explanation.differential in Python compares two organisms",
     "--scales": "seqmtl similarity takes --similarity smooth:SCALE,...",
     "--seed": "the seed is fixed, so that results can be repeated",
+    "--sites": "seqmtl dataset takes BED of sites (sites = ...), and makes DATA of them",
     "--softmask": "case is ignored; remove sites in repeats by their BED, such as with bedtools",
     "--split": "adapt uses the split train, calibrate and pair use valid, and explain test",
     "--strand": "both strands are written, with the strand in a column",
@@ -63,7 +74,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: type[Request]) -> None:
         super().__init__(f"seqmtl {name_of(command)}", allow_abbrev=False, exit_on_error=False)
         self.command = command
-        self.options = (*options_of(command), *options_of(Messages))
+        self.options = (*options_of(command), *options_of(Common))
         for each in self.options:
             self._add(each)
 
@@ -108,7 +119,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse the arguments."""
         raise UsageError(message)
 
-    def values(self, arguments: Sequence[str]) -> tuple[dict[str, object], Messages]:
+    def values(self, arguments: Sequence[str]) -> tuple[dict[str, object], Common]:
         """Return the options that are given, as texts, and those of every command.
 
         Raises
@@ -131,8 +142,11 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(error.message) from error
             name = as_typed(error.argument_name.split("/"), arguments)
             raise UsageError(f"{name}: {error.message}") from error
-        names = [each.name for each in options_of(Messages)]
-        return values, Messages(**{name: values.pop(name, False) for name in names})
+        names = [each.name for each in options_of(Common) if each.name in values]
+        try:
+            return values, Common(**{name: values.pop(name) for name in names})
+        except UsageError as error:
+            raise UsageError(f"--{error.option} {error.message}") from error
 
 
 def check_flags(arguments: Iterable[str], flags: Iterable[str]) -> None:

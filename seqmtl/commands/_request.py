@@ -13,7 +13,6 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -225,13 +224,9 @@ class Request:
         return True
 
     def __call__(self) -> object:
-        """Do it with its threads; return the result."""
-        with pipes_read_once(), self.threads_in_use():
+        """Do it; return the result."""
+        with pipes_read_once():
             return self.run()
-
-    def threads_in_use(self) -> AbstractContextManager[None]:
-        """Return the context in which :meth:`run` has its threads."""
-        return nullcontext()
 
     @property
     def command(self) -> str:

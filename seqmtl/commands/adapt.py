@@ -10,8 +10,7 @@ The data that the model was trained on are not needed. The organism starts as a 
 organisms of the model, in which its relatives count more; its labels, at least two of each class,
 then change the weights of the relatives, the trust in them, and the weights of the k-mers. seqmtl
 info shows how much each relative counts. An organism that was adapted before is adapted further:
-give only labels that it has not seen. Without labels, it is scored from its relatives. Where
---sites has no decoys, ten per site are drawn from the genome.
+give only labels that it has not seen. Without labels, it is scored from its relatives.
 
 A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
 Donors are GT or GC; others of --consensus are scored as GT, and how much rarer they are is learnt.
@@ -41,7 +40,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapt(_options.Threads, _options.SitesInput):
+class Adapt(_options.WindowInput):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
@@ -67,14 +66,21 @@ class Adapt(_options.Threads, _options.SitesInput):
         metavar="SHARE",
         kind=_kinds.share,
     )
-    plot: str | None = _options.figure(
-        "expected sites and intron lengths by round, of paired models"
+    genome: tuple[str, str] | None = option(
+        "genome of the organism, for a paired model",
+        metavar="ORGANISM=FASTA",
+        kind=_kinds.named_path,
     )
     introns: str | None = _options.known_introns()
     consensus: str | None = option(
         "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
     )
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
+
+    def check(self) -> None:
+        """Refuse options of windows that are not given."""
+        if not (self.data or self.genome):
+            self.refuse(("prevalence",), "is for windows; give DATA, or leave it out")
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
@@ -86,8 +92,9 @@ class Adapt(_options.Threads, _options.SitesInput):
         """
         from seqmtl.loading import load_site_model
 
-        inputs = [*self.files, self.tree, self.introns]
-        check_outputs(inputs, [self.output, self.plot], replaced=self.model)
+        genome = self.genome[1] if self.genome else None
+        inputs = [*self.files, self.tree, self.introns, genome]
+        check_outputs(inputs, [self.output], replaced=self.model)
         started, model = time.perf_counter(), load_site_model(self.model)
         adapted: MultiTaskModel | PairedModel
         if model.learns_from_genome:
@@ -95,12 +102,6 @@ class Adapt(_options.Threads, _options.SitesInput):
         else:
             adapted, message = self._to_windows(cast("MultiTaskModel", model))
         adapted.save(self.output)
-        if self.plot:
-            from seqmtl._style import save_figure
-            from seqmtl.reporting.figures import draw_rounds
-
-            rounds = adapted.training["unlabelled"][self.organism]["rounds"]
-            save_figure(draw_rounds(rounds), self.plot)
         seconds = time.perf_counter() - started
         logger.info("%s: %s, %s; %.1f s", self.output, self.organism, message, seconds)
         return adapted
@@ -109,10 +110,11 @@ class Adapt(_options.Threads, _options.SitesInput):
         """Return the model with the organism, and a summary."""
         from seqmtl import adaptation
 
-        self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
+        reason = "is for a model of seqmtl pair; leave it out"
+        self.refuse(("genome", "introns", "consensus"), reason)
         windows = None
         with errors_about(self.source.name or None):
-            if self.data or self.genome or self.sites:
+            if self.data:
                 windows = self._read(model)
             adapted = adaptation.adapt(
                 model,
@@ -125,8 +127,7 @@ class Adapt(_options.Threads, _options.SitesInput):
         if windows is None:
             return adapted, "no labels; it is scored from its relatives"
         before = adapted.training.get("sources", [])
-        files = self.source.paths if self.data else [path for _, path in self.genome]
-        adapted.training["sources"] = [*before, *files]
+        adapted.training["sources"] = [*before, *self.source.paths]
         name = adapted.match(self.organism)
         facts, counts = adapted.training["adapted"][name], adapted.training["tasks"][name]
         first = max(facts["relatives"], key=lambda other: facts["relatives"][other])
@@ -175,14 +176,14 @@ class Adapt(_options.Threads, _options.SitesInput):
         )
         if self.data:
             raise UsageError(f"DATA {reason}")
-        self.refuse(("sites", "prevalence"), reason)
+        self.refuse(("prevalence",), reason)
         name = self.organism
-        if len(self.genome) != 1:
+        if self.genome is None:
             raise UsageError(
                 f"a model of seqmtl pair needs the genome of the organism; give --genome "
-                f"{name}=FASTA, once"
+                f"{name}=FASTA"
             )
-        ((of, genome),) = self.genome
+        of, genome = self.genome
         match_names([name], [of], "--genome")
         like = self._relative(model.donor)
         check_new(model, name, like, self.tree, self.consensus)
@@ -223,11 +224,11 @@ class Adapt(_options.Threads, _options.SitesInput):
         organism: str | None = self.organism
         if not self.source.dataset and any(map(is_table_of_windows, self.source.paths)):
             organism = None  # the column names it
-        windows = self.read_for(model, organism, require_labels=True)
-        task = match_names([self.organism], windows.task_names, self.source.name or "--genome")[0]
+        windows = self.source_of(organism).read_for(model, require_labels=True)
+        task = match_names([self.organism], windows.task_names, self.source.name)[0]
         windows = windows[np.flatnonzero(windows.task_ids == task)]
         for fault in window_warnings([windows]):
-            logger.warning("%s: %s", self.source.name or "the windows", fault)
+            logger.warning("%s: %s", self.source.name, fault)
         return windows
 
     def _prevalence(self) -> float | None:

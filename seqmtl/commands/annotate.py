@@ -32,14 +32,14 @@ from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
-from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.commands._request import Document, Request, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.streams import check_regular
 from seqmtl.files.write import check_outputs, output_folder, write_json
 
 if TYPE_CHECKING:
     from seqmtl.commands.scan import Scan
-    from seqmtl.reporting.introns import Calls
+    from seqmtl.reporting.introns import Intron
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -50,7 +50,7 @@ _SUMMARY, _ADAPTED, _PAGE = "summary.json", "model.seqmtl", "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annotate(_options.Threads):
+class Annotate(Request):
     """Find the introns of a genome without annotation: adapt a model, scan, write a report."""
 
     genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
@@ -79,7 +79,7 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.reporting.introns import Calls
+        from seqmtl.reporting.introns import introns_of
         from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -98,10 +98,13 @@ class Annotate(_options.Threads):
         with output_folder(self.output):
             check_outputs([self.genome, self.model, self.introns], outputs)
             self._remove(outputs)
-            model, calls = self._adapt(base, name, like), Calls()
+            model = self._adapt(base, name, like)
             del base  # it is large
-            scan = self._scan(name).scan(model, calls.add, lengths)[0]
-            return self._summarise(name, model, scan, calls)
+            predicted: dict[Intron, float] = {}
+            scan = self._scan(name).scan(
+                model, lambda block, sites: predicted.update(introns_of(block, sites)), lengths
+            )
+            return self._summarise(name, model, scan, predicted)
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.
@@ -188,17 +191,13 @@ class Annotate(_options.Threads):
             format="all",
         )
 
-    def _summarise(self, name: str, model: PairedModel, scan: Document, calls: Calls) -> Document:
+    def _summarise(
+        self, name: str, model: PairedModel, scan: Document, predicted: dict[Intron, float]
+    ) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting import FolderContents, write_page
-        from seqmtl.reporting.introns import (
-            PredictedIntrons,
-            by_intron,
-            intron_rows,
-            likely_lengths,
-        )
+        from seqmtl.reporting.introns import PredictedIntrons, intron_rows, likely_lengths
 
-        predicted = by_intron(calls.of("introns"))
         rows = intron_rows(predicted)
         summary = {
             "schema_version": 1,
@@ -213,10 +212,10 @@ class Annotate(_options.Threads):
             "scans": [scan],
         }
         write_json(self._path(_SUMMARY), summary)
-        contents = FolderContents(self.output, paired={"model": model}, scans={_SUMMARY: summary})
+        contents = FolderContents(self.output, paired={"model": model})
         path, lengths = self._path(f"{_SITES}.introns.gff3"), likely_lengths(predicted)
-        introns = PredictedIntrons(name, rows, path=path, lengths=lengths)
-        contents.introns[_SUMMARY], contents.calls[_SUMMARY] = introns, calls.of
+        introns = PredictedIntrons(name, rows, path=path, lengths=lengths, genome=self.genome)
+        contents.introns[_SUMMARY] = introns
         title = f"Introns of {name}"
         write_page(contents, self._path(_PAGE), title=title, command=self.command)
         return summary

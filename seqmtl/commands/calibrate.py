@@ -45,13 +45,12 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrate(_options.LabelledRows, _options.Threads):
+class Calibrate(_options.LabelledRows):
     """Turn the scores of a model into probabilities, per organism, using held-out data."""
 
     model: str = _options.model_file()
     data: tuple[str, ...] = _options.window_data("labelled windows not used in training")
-    negatives: tuple[str, ...] = _options.negatives()
-    exclude: tuple[str, ...] = _options.exclude()
+    reference: tuple[str, ...] = ()
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     split: str = "valid"
     prevalence: float | None = option(

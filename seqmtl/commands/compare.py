@@ -49,7 +49,7 @@ _of_splits = partial(option, group="splits")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(_options.WindowInput, _options.Relations, _options.Threads):
+class Compare(_options.WindowInput, _options.Relations):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: tuple[str, ...] = _options.window_data("labelled windows")
@@ -77,7 +77,6 @@ class Compare(_options.WindowInput, _options.Relations, _options.Threads):
         "windows per organism for training and tuning (default: all but the test)",
         metavar="N",
     )
-    seed: int = _of_splits("seed of the splits", kind=_kinds.count, default=0)
 
     def check(self) -> None:
         """Refuse methods without the relation that they need."""
@@ -198,7 +197,7 @@ def _comparison(request: Compare) -> Comparison:
     return Comparison(
         windows,
         features,
-        Settings(seed=request.seed),
+        Settings(),
         request.C,
         kernel=None if relation is None else relation.build(names),
         kernels=None if request.tree is None else TaskKernel.hierarchical(request.tree, names),

@@ -49,15 +49,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqmtl._messages import counted
-from seqmtl.commands import _options
-from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.commands._request import Document, Request, option, python_function, required
 from seqmtl.files.write import check_outputs
 
 logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dataset(_options.Threads):
+class Dataset(Request):
     """Make labelled windows from genomes and annotations."""
 
     config: str = required("TOML file (see below)", metavar="CONFIG", is_positional=True)
@@ -65,9 +64,6 @@ class Dataset(_options.Threads):
     signal: str | None = option(
         "override the signal of CONFIG",
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
-    )
-    force: bool = option(
-        "write into a folder that holds other files", default=False, affects_output=False
     )
 
     def run(self) -> Document:
@@ -87,7 +83,7 @@ class Dataset(_options.Threads):
         members = [str(folder / name) for name in MEMBERS] if folder.is_dir() else []
         check_outputs(inputs, members)
         started = time.perf_counter()
-        summary = write_dataset(config, self.output, command=self.command, force=self.force)
+        summary = write_dataset(config, self.output, command=self.command)
         _log(summary, self.output, time.perf_counter() - started)
         return summary
 

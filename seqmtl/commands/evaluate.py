@@ -40,13 +40,12 @@ _FIGURES = "this accuracy is"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
+class Evaluate(_options.LabelledRows, _options.Relatives):
     """Measure AUROC and AUPRC of a model per organism, with confidence intervals."""
 
     model: str = _options.model_file()
     data: tuple[str, ...] = _options.window_data("labelled windows")
     negatives: tuple[str, ...] = _options.negatives()
-    exclude: tuple[str, ...] = _options.exclude()
     json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
     plot: str | None = _options.figure("ROC and PR curves")
     bootstrap: int = option(

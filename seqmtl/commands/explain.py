@@ -4,14 +4,11 @@ examples:
   seqmtl explain splice.seqmtl -o explained
   seqmtl explain splice.seqmtl --organism c_elegans --max-order 8 -o worm
   seqmtl explain splice.seqmtl windows.tsv.gz -o explained
-  seqmtl explain splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o explained
 
 Positions are relative to the first base of the site (position 0). Importances are in units of the
 score. Files in DIR:
   logo_ORGANISM.png, .svg                  importance of single letters as a sequence logo
   poim_ORGANISM.png, .svg, .tsv            importance by order and position; top 100 oligomers
-  poim_difference_A_mean.png, .svg         the same less the mean of all organisms, or of two
-                                           organisms less the second
   position_importance.tsv                  the most important oligomer per order and position
   kmers.tsv                                k-mers up- and downstream of the site, with their mean
                                            importance over these positions
@@ -58,7 +55,7 @@ _SUMMARY, _KIND = "summary.json", "seqmtl explain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(_options.SitesInput, _options.Threads):
+class Explain(_options.WindowInput):
     """Show what a model has learned: POIMs, sequence logos, base contributions."""
 
     model: str = _options.model_file()
@@ -73,6 +70,11 @@ class Explain(_options.SitesInput, _options.Threads):
         default=10,
     )
     split: str = "test"
+
+    def check(self) -> None:
+        """Refuse options of windows that are not given."""
+        if not self.data:
+            self.refuse(("n_windows",), "is for windows; give DATA, or leave it out")
 
     def run(self) -> Document:
         """Write the folder.
@@ -178,9 +180,9 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
     from seqmtl.explanation.folder import windows_by_organism
     from seqmtl.training.example_source import check_organism_named
 
-    if not (request.data or request.genome or request.sites):
+    if not request.data:
         return {}
-    windows = request.read_for(model, None, require_labels=False)
+    windows = request.source_of(None).read_for(model, require_labels=False)
     is_unnamed = windows.task_names == ("task",) and "task" not in model.tasks
     if is_unnamed and len(organisms) == 1:
         windows = windows.with_tasks(organisms * len(windows))

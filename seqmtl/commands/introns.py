@@ -82,7 +82,7 @@ _Introns: TypeAlias = dict[tuple[str, int, int, str], _Intron]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Introns(_options.Relatives, _options.Threads):
+class Introns(_options.Relatives):
     """Judge given introns: how probable both ends of each are, by a paired model."""
 
     model: str = _options.model_file("model file of seqmtl pair, such as starter:splice")

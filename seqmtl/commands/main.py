@@ -143,13 +143,19 @@ def _run(command: type[Request], arguments: list[str]) -> int:
     program, hint = f"seqmtl {name}", f" (seqmtl help {name})"
     parser = Parser(command)
     try:
-        values, messages = parser.values(arguments)
+        values, common = parser.values(arguments)
     except UsageError as error:
         return _refuse(program, f"{error}{hint}", 2)
-    setup_logging(quiet=messages.quiet, log_json=messages.log_json)
+    setup_logging(quiet=common.quiet)
     forget_logged()
+    from seqmtl._threads import usable_cores, use_threads  # takes longer than the help
+
+    cores = usable_cores()
+    if common.threads is not None and common.threads > cores:
+        warning = "--threads %d: only %d cores may be used; using these"
+        logger.warning(warning, common.threads, cores)
     try:
-        with warnings_as_messages():
+        with warnings_as_messages(), use_threads(min(common.threads or cores, cores)):
             request = command(**values, command_line=shlex.join([*program.split(), *arguments]))
             result = request()
             if getattr(request, "json", None) != "-":
@@ -165,7 +171,7 @@ def _run(command: type[Request], arguments: list[str]) -> int:
         message = usage_message(error, parser.options, values, arguments)
         if message:
             return _refuse(program, f"{message}{hint}", 2)
-        if messages.debug:
+        if common.debug:
             raise
         logger.error("%s", message_of(error))
         return 1

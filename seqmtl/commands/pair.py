@@ -34,8 +34,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from seqmtl._messages import counted
-from seqmtl.commands import _options
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Request, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
 from seqmtl.files.write import check_outputs
 
@@ -47,7 +46,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair(_options.Threads):
+class Pair(Request):
     """Combine donor and acceptor models, so that each site is scored with its partner."""
 
     donor: str = required("model file of donors", metavar="DONOR", is_positional=True)

@@ -34,7 +34,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
+class Predict(_options.LabelledRows, _options.Relatives):
     """Score windows with a model."""
 
     model: str = _options.model_file("model file, starter:donor or starter:acceptor")

@@ -6,11 +6,11 @@ examples:
 
 The report shows what commands wrote in DIR: datasets (seqmtl dataset), models (*.seqmtl),
 evaluations (seqmtl evaluate --json, with the picture of --plot beside it, on the test regions of
-datasets; also of models of seqmtl pair), comparisons (seqmtl compare --json), scans (seqmtl scan
---json) and introns (seqmtl annotate; also how many of them are in --annotation). It scores nothing.
-The details are those of one model that shares information between organisms: the default of seqmtl
-train if present. Test labels play no part in this choice. The page is a single file that needs no
-network; it links to the files in DIR.
+datasets; also of models of seqmtl pair) and introns (seqmtl annotate; also how many of them are in
+--annotation). It scores nothing. The details are those of one model that shares information between
+organisms: the default of seqmtl train if present. Test labels play no part in this choice; seqmtl
+info has its trust, costs and settings. The page is a single file that needs no network; it links to
+the files in DIR. A genome browser shows introns and tracks.
 """
 
 from __future__ import annotations

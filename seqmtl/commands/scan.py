@@ -4,7 +4,6 @@ examples:
   seqmtl scan starter:donor mosquito.fa.gz --like Diptera --top 200 -o donors.bed.gz
   seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
   seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
-  seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
   seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
@@ -13,25 +12,25 @@ examples:
 
 formats, with their suffixes (text formats also .gz):
   bed, gff3, hints       .bed, .gff3 .gff, .hints: sites; hints are for AUGUSTUS
-  bedgraph, bigwig       .bedgraph .bg, .bw .bigwig: probabilities if calibrated, else
-                         scores; bigWig is OUT.plus.bw and OUT.minus.bw
+  bigwig                 .bw .bigwig: OUT.plus.bw and OUT.minus.bw, with probabilities if
+                         calibrated, else scores; bigWigToBedGraph makes bedGraph of them
   spsc                   .spsc .tsv: splice scores for minimap2 and miniprot
   introns                of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3
   all                    of such a model: OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw ...
 
 sites: if all training windows have the same letters at the site (GT of donors, AG of acceptors),
 only sites with these letters are reported: the model was trained on no others, so its scores are
-meaningless elsewhere. --consensus any reports every position. Output is sorted by contig (in FASTA
-order), start and strand.
+meaningless elsewhere. Output is sorted by contig (in FASTA order), start and strand. For some
+contigs: samtools faidx genome.fa chr1 > part.fa, and scan part.fa.
 
 coordinates: 0-based half-open on the forward strand (GFF3: 1-based closed). A BED or GFF3 record is
 the site itself: the AG of an acceptor, or the base at offset window // 2 if the training windows
-share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
-takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
+share no two letters. bigWig puts the value at the first base of that interval. Files ending in .gz
+are bgzipped and indexed (.tbi).
 
 A model without a site (of spectrum or gapped features) scores the window around every base, in time
-that the length of windows does not change. bedGraph and bigWig have all of them, at their middle
-base; other formats have the windows that no overlapping window exceeds. K-mers of both strands give
+that the length of windows does not change. bigWig has all of them, at their middle base; other
+formats have the windows that no overlapping window exceeds. K-mers of both strands give
 one score: the strand is a dot, and bigWig is one file. A window more than half of which is N has no
 score.
 
@@ -80,12 +79,14 @@ def format_name(value: object) -> str:
     from seqmtl.scanning.writers.formats import FORMATS
 
     name = str(value).lower()
+    if name == "bedgraph":
+        raise ValueError("must be bigwig; bigWigToBedGraph makes bedGraph of its files")
     check_choice("", name if name in FORMATS else value, FORMATS)
     return name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scan(_options.Relatives, _options.Threads):
+class Scan(_options.Relatives):
     """Score every candidate site of a genome, on both strands."""
 
     model: str = _options.model_file(_options.STARTER_OR_FILE)
@@ -101,16 +102,8 @@ class Scan(_options.Relatives, _options.Threads):
         kind=format_name,
     )
     organism: str | None = option(
-        "organism to scan for, or all (default: the only one)",
+        "organism to scan for (default: the only one)",
         metavar="NAME",
-    )
-    consensus: str | None = option(
-        "letters of the sites, such as AG or GT,GC, or any (default: as in training)",
-        metavar="LETTERS",
-        group=_WHICH,
-    )
-    contigs: str | None = option(
-        "scan only these contigs; @FILE lists one per line", metavar="NAME,...", group=_WHICH
     )
     regions: str | None = option(
         "report only sites whose interval starts in a region", metavar="BED", group=_WHICH
@@ -130,13 +123,13 @@ class Scan(_options.Relatives, _options.Threads):
     )
     json: str | None = _options.summary_file("write a summary; - for standard output")
 
-    def run(self) -> list[Document]:
+    def run(self) -> Document:
         """Scan, and write the sites.
 
         Returns
         -------
-        list of dict
-            For every organism its name, files, counts and seconds, as ``json`` has them.
+        dict
+            The organism, files, counts and seconds, as ``json`` has them.
         """
         from seqmtl.loading import load_site_model
 
@@ -147,7 +140,7 @@ class Scan(_options.Relatives, _options.Threads):
         model: MultiTaskModel | PairedModel,
         on_block: OnBlock | None = None,
         lengths: dict[str, int] | None = None,
-    ) -> list[Document]:
+    ) -> Document:
         """Scan with a model that is loaded already, and lengths of contigs that are known.
 
         See :meth:`run`, and `write_scan` for `on_block`.
@@ -160,51 +153,25 @@ class Scan(_options.Relatives, _options.Threads):
         file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
             return replace(self, min_probability=_MIN_PROBABILITY).scan(model, on_block, lengths)
-        files = {}
-        outputs = self._outputs(model)
-        for predictor, output in outputs.items():
-            for name, message in predictor.unsupported(file_format).items():
-                if getattr(self, name) is not None:
-                    raise UsageError(message)
-            files[predictor] = output_paths(
-                output,
-                file_format,
-                predictor.is_stranded,
-                predictor.signals(file_format),
-                has_introns=predictor.has_introns,
-            )
-            predictor.check()
-        check_outputs(
-            self._inputs, [*(path for paths in files.values() for path in paths), self.json]
+        predictor = model.predictor(self.organism, like=self.like, genome=self.genome)
+        for name, message in predictor.unsupported(file_format).items():
+            if getattr(self, name) is not None:
+                raise UsageError(message)
+        files = output_paths(
+            self.output,
+            file_format,
+            predictor.is_stranded,
+            predictor.signals(file_format),
+            has_introns=predictor.has_introns,
         )
+        predictor.check()
+        check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
         filters = self._filters(file_format, lengths or {})
-        scans = [
-            self._scan(predictor, output, file_format, files[predictor], filters, lengths, on_block)
-            for predictor, output in outputs.items()
-        ]
+        entry = self._scan(predictor, file_format, files, filters, lengths, on_block)
         if self.json:
-            self._write_summary(file_format.name, scans)
-        return scans
-
-    def _outputs(self, model: MultiTaskModel | PairedModel) -> dict[Predictor, str]:
-        """Return the output of every organism to scan for."""
-        from seqmtl.files.names import safe_names
-        from seqmtl.files.pipes import is_read_once
-        from seqmtl.scanning.writers.formats import inserted
-
-        outputs: dict[str | None, str] = {self.organism: self.output}
-        if self.organism == "all" and "all" not in model.tasks:
-            if self.output == "-":
-                raise UsageError("--organism all writes one file per organism; name an output file")
-            if is_read_once(self.genome):
-                raise UsageError(
-                    "--organism all reads the genome once per organism; give it as a file"
-                )
-            names = safe_names(model.tasks).items()
-            outputs = {name: inserted(self.output, safe) for name, safe in names}
-        options = {key: getattr(self, key) for key in ("like", "genome", "consensus")}
-        return {model.predictor(name, **options): output for name, output in outputs.items()}
+            self._write_summary(file_format.name, entry)
+        return entry
 
     def _lengths(self, file_format: Format) -> dict[str, int] | None:
         """Return the lengths of the contigs, if the format or an option needs them.
@@ -218,7 +185,7 @@ class Scan(_options.Relatives, _options.Threads):
         from seqmtl.io.genome import contig_lengths
 
         needing = [file_format.name] * file_format.needs_lengths
-        needing += [f"--{name}" for name in ("contigs", "regions") if getattr(self, name)]
+        needing += ["--regions"] * (self.regions is not None)
         is_once = is_read_once(self.genome)
         if is_once and needing:
             raise UsageError(
@@ -228,20 +195,12 @@ class Scan(_options.Relatives, _options.Threads):
         is_needed = needing or (file_format.lists_contigs and not is_once)
         return contig_lengths(self.genome) if is_needed else None
 
-    @property
-    def _inputs(self) -> list[str | None]:
-        """The files that are read."""
-        is_list = self.contigs is not None and self.contigs.startswith("@")
-        contigs = self.contigs[1:] if self.contigs and is_list else None
-        return [self.model, self.genome, self.regions, contigs]
-
     def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
         from seqmtl.io.bed import read_regions
         from seqmtl.scanning.filters import SiteFilters
 
         return SiteFilters(
-            contigs=None if self.contigs is None else _contigs(self.contigs, lengths),
             regions=None if self.regions is None else read_regions(self.regions, lengths),
             threshold=self.threshold,
             min_probability=None if file_format.has_several_files else self.min_probability,
@@ -251,7 +210,6 @@ class Scan(_options.Relatives, _options.Threads):
     def _scan(
         self,
         predictor: Predictor,
-        output: str,
         file_format: Format,
         files: list[str],
         filters: SiteFilters,
@@ -273,7 +231,7 @@ class Scan(_options.Relatives, _options.Threads):
         with closing(ScanProgress(n_bytes)) as progress:
             contigs = read_contigs(self.genome, only=filters.scanned, on_read=progress.read)
             summary = write_scan(
-                output,
+                self.output,
                 progress.contigs(contigs),
                 finder,
                 file_format=file_format.name,
@@ -298,11 +256,10 @@ class Scan(_options.Relatives, _options.Threads):
             _counts(summary, file_format),
             seconds,
             short(summary.n_bases / 1e6 / max(seconds, 1e-9)),
-            extra={"fields": entry},
         )
         return entry
 
-    def _write_summary(self, file_format: str, scans: list[Document]) -> None:
+    def _write_summary(self, file_format: str, entry: Document) -> None:
         from seqmtl._threads import n_threads
         from seqmtl.files.write import write_json
 
@@ -316,30 +273,10 @@ class Scan(_options.Relatives, _options.Threads):
             "format": file_format,
             "options": self.fingerprint("model", "genome"),
             "threads": n_threads(),
-            "scans": scans,
+            "scans": [entry],
             "peak_memory_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1),
         }
         write_json(self.json, summary)
-
-
-def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
-    """Return the requested contigs; all must be in the genome."""
-    from seqmtl.files.streams import numbered_lines, readable
-    from seqmtl.sequences.genome import unknown_contig
-
-    is_list = text.startswith("@")
-    names = [readable(line) for _, line in numbered_lines(text[1:])] if is_list else text.split(",")
-    names = [name.strip() for name in names if name.strip()]
-    if not names:
-        raise UsageError(f"must name the contigs to scan, got none in {text!r}", "contigs")
-    if not lengths.keys() >= {*names}:
-        remedy = "; parts of contigs are for --regions" if ":" in text else ""
-        if "," in text and not is_list:
-            remedy += (
-                "; write names with commas into a file, a name a line, and give --contigs @FILE"
-            )
-        raise UsageError(f"--contigs: {unknown_contig(names, list(lengths))}{remedy}")
-    return frozenset(names)
 
 
 def _counts(summary: ScanSummary, file_format: Format) -> str:

@@ -21,7 +21,7 @@ from seqmtl._messages import counted
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError, errors_about
-from seqmtl.files.write import check_outputs, write_json
+from seqmtl.files.write import check_outputs
 from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 
 if TYPE_CHECKING:
@@ -41,14 +41,12 @@ _of_data, _of_model = partial(option, group="windows"), partial(option, group="m
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.Threads, _options.WindowInput, _options.Relations):
+class Train(_options.WindowInput, _options.Relations):
     """Train one model for all organisms on windows."""
 
     data: tuple[str, ...] = _options.window_data("training windows")
     negatives: tuple[str, ...] = _options.negatives("windows")
     reference: tuple[str, ...] = _options.reference("windows")
-    exclude: tuple[str, ...] = _options.exclude("windows")
-    organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
     split: str = _of_data("split to use, or all", default="train")
     window: int | None = _of_data(
         "use the central BP bases, of narrowPeak around summits (default: all)",
@@ -99,7 +97,6 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
     )
     resume: bool = option("resume an interrupted training", default=False, affects_output=False)
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
-    json: str | None = _options.summary_file("write the training summary as JSON")
 
     @property
     def is_on_disk(self) -> bool:
@@ -138,7 +135,7 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
         from seqmtl.relations.build import check_tree
 
         inputs = [*self.files, self.tree, self.similarity]
-        check_outputs(inputs, [self.output, f"{self.output}.checkpoint", self.json])
+        check_outputs(inputs, [self.output, f"{self.output}.checkpoint"])
         relation = self.relation(self.mkl)
         started = time.perf_counter()
         with errors_about(self.source.name):
@@ -146,7 +143,6 @@ class Train(_options.Threads, _options.WindowInput, _options.Relations):
             model, remove = _trained(self, relation)
         self._describe(model, time.perf_counter() - started)
         model.save(self.output)
-        write_json(self.json, {"schema_version": 1, **model.training})
         self._tell_result(model)
         self._note_site(model)
         self._tell_choices(model)

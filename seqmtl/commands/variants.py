@@ -3,7 +3,7 @@ r"""Annotate variants (VCF) with site gains and losses.
 examples:
   seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
   seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast \
-      --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
+      --tsv effects.tsv -o out.vcf.gz
   seqmtl variants starter:splice --like dog --vcf in.vcf --fasta dog.fa --annotation dog.gtf.gz \
       --tsv exons.tsv -o out.vcf.gz
   bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
@@ -63,7 +63,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from seqmtl.commands import _kinds, _options
+from seqmtl.commands import _options
 from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.files.bgzip import index_packed
@@ -82,7 +82,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variants(_options.Relatives, _options.Threads):
+class Variants(_options.Relatives):
     """Annotate variants (VCF) with gains and losses of sites."""
 
     model: str = _options.model_file()
@@ -97,17 +97,9 @@ class Variants(_options.Relatives, _options.Threads):
         metavar="VCF",
         affects_output=False,
     )
-    distance: int | None = option(
-        "sites up to N bases from the variant (default: all whose window it overlaps)",
-        metavar="N",
-        kind=_kinds.count,
-    )
     annotation: str | None = option(
         "also the effect on each exon of an annotation: GFF3, GTF or BED12 (model of seqmtl pair)",
         metavar="FILE",
-    )
-    chrom_map: str | None = option(
-        "contig names in the VCF and in the FASTA, a pair per line", metavar="TSV"
     )
     tsv: str | None = option(
         "also write the effects as a table; - for standard output",
@@ -123,20 +115,13 @@ class Variants(_options.Relatives, _options.Threads):
         dict
             Counts of records and alleles by what became of them.
         """
-        from seqmtl.io.bed import read_chrom_map
         from seqmtl.variant_effects import Annotator, annotate_vcf
 
         self._check_outputs()
         scorer = self._scorer()
-        chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
-        genome = self._genome(scorer, chrom_map)
+        genome = self._genome(scorer)
         _warn_of_short_contigs(scorer, genome)
-        annotator = Annotator(
-            scorer,
-            genome,
-            chrom_map=chrom_map,
-            exons=self._exons(scorer, genome),
-        )
+        annotator = Annotator(scorer, genome, exons=self._exons(scorer, genome))
         started = time.perf_counter()
         summary = annotate_vcf(
             self.vcf,
@@ -154,7 +139,7 @@ class Variants(_options.Relatives, _options.Threads):
         return {"organism": annotator.scorer.organism, **vars(summary)}
 
     def _check_outputs(self) -> None:
-        inputs = [self.model, self.vcf, self.fasta, self.annotation, self.chrom_map]
+        inputs = [self.model, self.vcf, self.fasta, self.annotation]
         check_outputs(inputs, [self.output, self.tsv])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
             raise UsageError(
@@ -175,9 +160,9 @@ class Variants(_options.Relatives, _options.Threads):
         predictor = model.predictor(organism, like=self.like)
         if not predictor.has_introns:
             self.refuse(("annotation",), "needs a model of seqmtl pair, with both ends of exons")
-        return predictor.allele_scorer(self.distance)
+        return predictor.allele_scorer()
 
-    def _genome(self, scorer: AlleleScorer, chrom_map: dict[str, str]) -> Genome:
+    def _genome(self, scorer: AlleleScorer) -> Genome:
         """Load the contigs that have variants; all contigs if the variants come from a stream."""
         from seqmtl.io import load_genome
         from seqmtl.io.vcf import VcfReader
@@ -187,14 +172,13 @@ class Variants(_options.Relatives, _options.Threads):
         reader = VcfReader(self.vcf)
         for text in scorer.texts():
             text.check(reader)
-        only = {chrom_map.get(name, name): None for name in reader.contigs()}
         try:
-            return load_genome(self.fasta, padding=1, only=only)
+            return load_genome(self.fasta, padding=1, only=dict.fromkeys(reader.contigs()))
         except InputFormatError:
             raise
         except ValueError as error:  # the genome has none of the contigs
-            files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
-            raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
+            remedy = "such as with bcftools annotate --rename-chrs"
+            raise SeqmtlError(f"{self.vcf}, {self.fasta}: {error}, {remedy}") from error
 
     def _exons(self, scorer: AlleleScorer, genome: Genome) -> ExonScorer | None:
         """Return the scorer of annotated exons, if they are asked for."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import tomllib
-from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from difflib import get_close_matches
 from itertools import product
@@ -252,7 +251,8 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
     for key in table:
         if key not in keys:
             names = ", ".join(sorted(keys))
-            remedy = _remedy(key, keys)
+            close = get_close_matches(key, keys, n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else "move it to its table"
             raise ValueError(f"{prefix}{key} is not a key of this table ({names}); {remedy}")
     values = {}
     for key, description in keys.items():
@@ -266,32 +266,6 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
 def _keys(kind: type[Any]) -> dict[str, Field[Any]]:
     """Return the fields of a table by their keys."""
     return {key.metadata["name"] or key.name: key for key in fields(kind) if key.metadata}
-
-
-def _tables(kind: type[Any], name: str = "") -> Iterator[tuple[str, dict[str, Field[Any]]]]:
-    """Yield the names of a table and of those in it, and their keys."""
-    keys = _keys(kind)
-    yield name, keys
-    for key, description in keys.items():
-        rule = description.metadata["rule"]
-        if isinstance(rule, type):
-            inner = f"{name}.{key}" if name else key
-            yield from _tables(rule, inner + ".NAME" * (description.metadata["kind"] == "tables"))
-
-
-def _remedy(key: str, keys: dict[str, Field[Any]]) -> str:
-    """Return what to do with a key that is not one of a table."""
-    tables = dict(_tables(Config))
-    places = [
-        f"into [{name}]" if name else "before the first table"
-        for name, of_table in tables.items()
-        if key in of_table
-    ]
-    if places:
-        return f"write it {' or '.join(places)}"
-    close = get_close_matches(key, keys, n=1)
-    close = close or get_close_matches(key, {other for table in tables.values() for other in table})
-    return f"did you mean {close[0]!r}?" if close else "leave it out"
 
 
 def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:

@@ -42,7 +42,6 @@ def write_dataset(
     directory: str | os.PathLike[str],
     *,
     command: str = "",
-    force: bool = False,
 ) -> dict[str, Any]:
     """Build a dataset and write it to a folder.
 
@@ -65,8 +64,6 @@ def write_dataset(
         Created if it does not exist.
     command : str
         Command line, for the summary.
-    force : bool
-        Whether to replace files of the same names in a folder that is not a dataset.
 
     Returns
     -------
@@ -79,7 +76,7 @@ def write_dataset(
         If the folder contains other files, or cannot be written.
     """
     target = Path(directory)
-    check_folder(target, force=force)
+    check_folder(target)
     datasets = list(build_datasets(config))
     _remove_leaks(datasets, config)
     leakage = measure_leakage(

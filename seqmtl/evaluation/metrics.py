@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice, check_integer
-from seqmtl.evaluation.result import Evaluation
 
 logger = logging.getLogger(__name__)
 
@@ -356,7 +355,12 @@ def evaluate(
         for metric in ("auroc", auprc)
     }
     mean["n_tasks"] = len(counted)
-    return Evaluation(schema_version=SCHEMA_VERSION, tasks=results, mean=mean, bootstrap=bootstrap)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tasks": results,
+        "mean": mean,
+        "bootstrap": bootstrap,
+    }
 
 
 def _check_counts(counts: NDArray[np.float64]) -> None:

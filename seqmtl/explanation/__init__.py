@@ -10,19 +10,16 @@ from seqmtl.explanation.figures import (
 )
 from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
 from seqmtl.explanation.poim import (
-    KmerWeight,
     Oligomer,
     Poim,
     differential,
     mean_kmers,
-    mean_poim,
     oligomer,
     poim,
 )
 
 __all__ = [
     "CountedKmer",
-    "KmerWeight",
     "Oligomer",
     "Poim",
     "align_kmers",
@@ -34,7 +31,6 @@ __all__ = [
     "draw_motifs",
     "draw_poim",
     "mean_kmers",
-    "mean_poim",
     "mutagenesis",
     "oligomer",
     "poim",

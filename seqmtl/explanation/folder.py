@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,7 @@ from seqmtl.explanation.kmers import align_kmers, top_kmers
 from seqmtl.explanation.poim import (
     Oligomer,
     Poim,
-    differential,
     mean_kmers,
-    mean_poim,
     oligomer,
     poim,
 )
@@ -65,14 +62,13 @@ TABLES = {
     ),
 }
 _DRAWN = 3  # windows per figure
-_MEAN = " mean"  # over all organisms; cannot clash with a name
 _OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 Row = tuple[Any, ...]
 
 
 def file_stems(model: MultiTaskModel) -> dict[str, str]:
-    """Return how the files of every organism, and those of their mean, are called."""
-    return safe_names([*model.tasks, _MEAN])
+    """Return how the files of every organism are called."""
+    return safe_names(model.tasks)
 
 
 def windows_by_organism(windows: Windows, organisms: Sequence[str]) -> dict[str, Windows]:
@@ -135,10 +131,7 @@ class ExplanationFolder:
             self.windows(organism, windows, n_windows)
 
     def importance(self, organism: str) -> None:
-        """Write the POIM and logo of an organism, and its difference from the mean of all.
-
-        Of two organisms, the first is compared with the second.
-        """
+        """Write the POIM and logo of an organism."""
         order = self.max_order
         result = poim(self.model, organism, max_order=order)
         name, orders = self._stem[organism], range(1, order + 1)
@@ -152,18 +145,6 @@ class ExplanationFolder:
             )
         self._figure(f"poim_{name}", draw_poim(result))
         self._figure(f"logo_{name}", draw_logo(result))
-        if len(self.model.tasks) > 2 or organism != self.model.tasks[-1]:
-            other, reference = self._reference
-            difference = differential(result, reference)
-            self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
-
-    @cached_property
-    def _reference(self) -> tuple[str, Poim]:
-        """What organisms are compared with: the mean of all, or the last of two."""
-        if len(self.model.tasks) > 2:
-            return _MEAN, mean_poim(self.model, max_order=self.max_order)
-        last = self.model.tasks[-1]
-        return last, poim(self.model, last, max_order=self.max_order)
 
     def kmers(self, organism: str, windows: Windows | None) -> None:
         """Write the k-mers with the largest and smallest weights, and draw the first of either."""

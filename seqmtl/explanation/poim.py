@@ -183,18 +183,22 @@ def poim(
     UnknownTaskError
         If the organism is not in the model.
     """
-    return _poim(organism, model, [organism], max_order, background)
-
-
-def mean_poim(
-    model: MultiTaskModel, *, max_order: int = 6, background: ArrayLike = UNIFORM
-) -> Poim:
-    """Compute the mean of the POIMs of all organisms, which is the POIM of their mean weights.
-
-    Parameters, Raises
-        See :func:`poim`.
-    """
-    return _poim("mean", model, model.tasks, max_order, background)
+    limit = min(MAX_ORDER, model.length)
+    if not 1 <= max_order <= limit:
+        raise ValueError(
+            f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
+            "at every position"
+        )
+    letters = np.asarray(background, dtype=np.float64)
+    if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
+        raise ValueError(
+            "background must be four probabilities, of A, C, G and T, with the sum 1, got "
+            f"{np.array2string(letters, separator=', ')}"
+        )
+    letters = letters / letters.sum()
+    weights = weights_by_position(model, [organism])
+    Q = oligomer_importance(weights, model.length, max_order, letters)
+    return Poim(organism, Q, model.site, tuple(letters))
 
 
 def differential(a: Poim, b: Poim) -> Poim:
@@ -217,52 +221,18 @@ def differential(a: Poim, b: Poim) -> Poim:
     return replace(a, label=f"{a.label} - {b.label}", Q=parts)
 
 
-def _poim(
-    label: str,
-    model: MultiTaskModel,
-    organisms: Sequence[str],
-    max_order: int,
-    background: ArrayLike,
-) -> Poim:
-    """Check the order and the background, and compute the POIM of the mean weights of organisms."""
-    limit = min(MAX_ORDER, model.length)
-    if not 1 <= max_order <= limit:
-        raise ValueError(
-            f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
-            "at every position"
-        )
-    letters = np.asarray(background, dtype=np.float64)
-    if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
-        raise ValueError(
-            "background must be four probabilities, of A, C, G and T, with the sum 1, got "
-            f"{np.array2string(letters, separator=', ')}"
-        )
-    letters = letters / letters.sum()
-    weights = weights_by_position(model, organisms)
-    Q = oligomer_importance(weights, model.length, max_order, letters)
-    return Poim(label, Q, model.site, tuple(letters))
-
-
-class KmerWeight(NamedTuple):
-    """Weight of a k-mer in a region, 0-based half-open and relative to the site's first base.
-
-    `weight` is the mean of Q_{k,j} over the positions j at which the k-mer lies inside the
-    region: the average change of the expected score by one occurrence there. `beyond_letters` is
-    the part of the weight that its single letters do not explain, see
-    :meth:`Poim.beyond_letters`.
-    """
-
-    begin: int
-    end: int
-    kmer: str
-    weight: float
-    beyond_letters: float
+#: A k-mer in a region: begin and end, 0-based half-open and relative to the site's first base; its
+#: letters; its weight, and the part of that which its single letters do not explain.
+KmerWeight = tuple[int, int, str, float, float]
 
 
 def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
     """Return the n k-mers of largest weight upstream of the site, and n downstream.
 
-    They are ranked by the weight beyond their single letters; single letters by their weight.
+    The weight is the mean of Q_{k,j} over the positions j at which the k-mer lies inside the
+    region: the average change of the expected score by one occurrence there. They are ranked by the
+    weight beyond their single letters (:meth:`Poim.beyond_letters`), single letters by their
+    weight.
     """
     first = poim.site.offset
     after = poim.site.offset + poim.site.length
@@ -274,9 +244,7 @@ def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
             continue
         weight, beyond = (q[begin : end - k + 1].mean(axis=0) for q in (poim.Q[k - 1], joint))
         kmers += [
-            KmerWeight(
-                begin - first, end - first, oligomer(int(c), k), float(weight[c]), float(beyond[c])
-            )
+            (begin - first, end - first, oligomer(int(c), k), float(weight[c]), float(beyond[c]))
             for c in np.argsort(-np.abs(beyond if k > 1 else weight), kind="stable")[:n]
         ]
     return kmers

@@ -23,7 +23,6 @@ from seqmtl.io.transcript_rows import (
     STOP,
     STRANDS,
     TRANS_SPLICED,
-    UNKNOWN_ENDS,
     UTR,
     ParentRow,
     TranscriptRows,
@@ -100,9 +99,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     may have several, and by ``transcript_id`` in GTF; both may be in one file. Its exons are the
     union of its exons, coding segments, UTRs and codons; pieces that overlap or touch are joined. A
     coding sequence whose parent is a gene, or that has only an ``ID``, counts as a transcript.
-    Introns are the gaps between exons; rows of introns count if the file has no other parts of
-    transcripts, each as a transcript of its own. Overlapping coding sequences of a transcript with
-    different IDs are alternatives.
+    Introns are the gaps between exons. Overlapping coding sequences of a transcript with different
+    IDs are alternatives.
 
     Rows of one ID on two contigs or strands are several transcripts, and so are those inside rows
     of the transcript that lie apart; a warning says so. If other rows cannot be of one transcript,
@@ -142,25 +140,9 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     fields = readable(first).split("\t")
     n_fields, is_of_genes = len(fields), is_gff(fields)
-    if is_of_genes and is_hint(fields):
+    if kind := _other_kind(fields, is_of_genes):
         raise InputFormatError(
-            "an annotation must have transcripts, but these are hints of introns (mult=, src=); "
-            "name it junctions instead of annotation",
-            path=source,
-            line=line,
-        )
-    if n_fields == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
-        raise InputFormatError(
-            "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
-            "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of "
-            "annotation",
-            path=source,
-            line=line,
-        )
-    if n_fields > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
-        raise InputFormatError(
-            "an annotation must be GFF3, GTF or BED12, but this looks like genePred (refGene.txt "
-            "and the like of UCSC); convert it with genePredToGtf",
+            f"an annotation must be GFF3, GTF or BED12 of transcripts, but this looks like {kind}",
             path=source,
             line=line,
         )
@@ -190,6 +172,17 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     logger.info(text, source, annotation.format, *counts)
     _warn_of_excluded(annotation)
     return annotation
+
+
+def _other_kind(fields: list[str], is_of_genes: bool) -> str:
+    """Return which other kind of table a first row is of, and what to do; "" for none."""
+    if is_of_genes and is_hint(fields):
+        return "hints of introns (mult=, src=); name it junctions instead of annotation"
+    if len(fields) == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
+        return "STAR's SJ.out.tab; name it junctions instead of annotation"
+    if len(fields) > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
+        return "genePred (refGene.txt and the like of UCSC); convert it with genePredToGtf"
+    return ""
 
 
 def _warn_of_excluded(annotation: Annotation) -> None:
@@ -247,7 +240,6 @@ class _GffReader:
         self.orphan = b""  # attributes of the first part without a transcript
         self.uncertain: list[UncertainRegion] = []
         self.introns: set[tuple[str, bytes, Segment]] = set()
-        self.intron_rows: list[tuple[int, list[bytes], Segment]] = []  # before other parts
         self.line = 0
 
     def read(self, lines: Iterator[tuple[int, bytes]]) -> None:
@@ -321,8 +313,6 @@ class _GffReader:
             is_gff3 = attribute(fields[8], b"Parent=") is not None
             if is_gff3 or b"transcript_id" in fields[8]:
                 self.introns.add((decode(fields[0], not is_gff3), fields[6], segment))
-                if not self.groups:
-                    self.intron_rows.append((self.line, fields, segment))
         return part
 
     def _read_attributes(self, part: int, kind: bytes, attributes: bytes) -> None:
@@ -472,30 +462,6 @@ class _GffReader:
             self.owners[(attribute(attributes, b"TCS_ID=") or b"").strip(_AROUND)] = parent
         return self.owners.get(parent, parent)
 
-    def _add_introns(self) -> None:
-        """Add a transcript for each row of an intron, from end to end of its parent if it has one.
-
-        Introns of a parent may overlap, so that they are not those of one transcript.
-        """
-        for line, fields, (start, end) in self.intron_rows:
-            self.line = line
-            self._read_attributes(_INTRON, fields[2], fields[8])
-            for name in self.names:
-                key = b"%s:%d-%d" % (name, start + 1, end)
-                around = [
-                    row
-                    for row in self.rows.get(name, ())
-                    if row.contig == fields[0] and row.start < start and end < row.end
-                ]
-                first, last = max(0, start - 1), end + 1
-                if around:
-                    self.rows[key] = tuple(row._replace(line=line) for row in around)
-                    first, last = around[0].start, around[0].end
-                group = self._group_of(key, fields)
-                if not group.parts[EXON]:
-                    group.parts[EXON] = [(first, start), (end, last)]
-                    group.flags |= 0 if around else UNKNOWN_ENDS
-
     def annotation(self) -> Annotation:
         """Build the transcripts from the rows."""
         if self.sources is not None and not self.sources & set(self.source_counts):
@@ -507,14 +473,12 @@ class _GffReader:
                 path=self.source,
             )
         features = _readable_counts(self.features)
-        if not self.groups and not self.exclusions:
-            self._add_introns()
         transcripts = _Builder(self).build()
         if not transcripts and not self.exclusions:
             raise InputFormatError(
                 "an annotation must have transcripts (exons or CDS with Parent= or "
-                f"transcript_id), but this file has only {describe_features(features)}; "
-                "give the annotation of genes",
+                f"transcript_id), but this file has only {describe_features(features)}; give the "
+                "annotation of genes, or name a file of introns junctions instead of annotation",
                 path=self.source,
             )
         if not transcripts and all(row.reason == NO_PARENT for row in self.exclusions):

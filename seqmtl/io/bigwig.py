@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,22 +64,9 @@ SECTION_DTYPE = np.dtype([*_SPAN, ("offset", "<u8"), ("size", "<u8")])
 _BRANCH = np.dtype([*_SPAN, ("offset", "<u8")])
 
 
-class PackedValues(NamedTuple):
-    """Values of a stretch of a contig, ready to be appended.
-
-    Attributes
-    ----------
-    data : bytes
-        Compressed sections.
-    sections : ndarray of SECTION_DTYPE
-        Sections with offsets relative to the first byte of `data`.
-    zoom : ndarray of ZOOM_DTYPE
-        Summaries of bins of :data:`ZOOM_BASES` bases.
-    """
-
-    data: bytes
-    sections: NDArray[Any]
-    zoom: NDArray[Any]
+#: Values of a stretch of a contig, ready to be appended: compressed sections; SECTION_DTYPE of
+#: each, with offsets from the first byte of these; ZOOM_DTYPE of bins of ZOOM_BASES bases.
+PackedValues = tuple[bytes, NDArray[Any], NDArray[Any]]
 
 
 class BigWigLayout:
@@ -170,7 +157,7 @@ class BigWigLayout:
                 rows.append(row)
                 offset += len(part)
         zoom = _summarise(ids, lengths, starts, single) if n else np.zeros(0, ZOOM_DTYPE)
-        return PackedValues(b"".join(parts), np.array(rows, dtype=SECTION_DTYPE), zoom)
+        return b"".join(parts), np.array(rows, dtype=SECTION_DTYPE), zoom
 
     def finish(self, stream: IO[bytes], sections: IO[bytes], zoom: IO[bytes]) -> None:
         """Append the index and the zoom levels, and write the final header.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,24 +81,6 @@ _COLUMN = _COLUMNS[WINDOWS]
 Block = Mapping[str, list[Any] | str | int]
 #: Remedy for a damaged dataset.
 REMEDY = "build it again with seqmtl dataset"
-
-
-class Dataset(NamedTuple):
-    """The result of :func:`read_dataset`.
-
-    Attributes
-    ----------
-    windows : Windows
-        With labels, organisms as tasks, splits and weights.
-    site : dict
-        Position of the signal in the window: offset, length, letters, signal.
-    summary : dict
-        Contents of summary.json.
-    """
-
-    windows: Windows
-    site: dict[str, Any]
-    summary: dict[str, Any]
 
 
 def is_dataset(path: PathLike) -> bool:
@@ -177,9 +159,8 @@ def read_dataset(
     *,
     split: str | None = None,
     organism: str | None = None,
-    genomes: Mapping[str, PathLike] | None = None,
     cut: tuple[int, int] | None = None,
-) -> Dataset:
+) -> Windows:
     """Read a dataset as virtual windows into its genomes.
 
     Parameters
@@ -190,16 +171,15 @@ def read_dataset(
         Keep only the windows of this split: train, valid or test.
     organism : str, optional
         Keep only the windows of this organism, and read only its genome.
-    genomes : mapping of str to path-like, optional
-        FASTA files of genomes that have been moved.
     cut : tuple of int, optional
         First base, in reading direction and from the first of the dataset's window, and length of
         the windows to return, which may be longer. Those over an end of their contig are left out.
 
     Returns
     -------
-    Dataset
-        Windows in the order of the file, named ``contig:start-end(strand)``.
+    Windows
+        In the order of the file, named ``contig:start-end(strand)``, with labels, organisms as
+        tasks, splits and weights; :func:`read_summary` has the letters of the site, and counts.
 
     Raises
     ------
@@ -212,23 +192,12 @@ def read_dataset(
 
     Examples
     --------
-    >>> windows, site, summary = read_dataset("donors", split="train")  # doctest: +SKIP
+    >>> windows = read_dataset("donors", split="train")  # doctest: +SKIP
     """
     summary = read_summary(path)
     folder = folder_of(path)
     chosen = chosen_organisms(summary, organism)
-    all_names = list(summary["genomes"])
-    paths_given = dict(genomes or {})
-    indices = match_names(paths_given, all_names, "the dataset")
-    moved_paths = {
-        all_names[i]: genome for i, genome in zip(indices, paths_given.values(), strict=True)
-    }
-    paths = {
-        name: os.fspath(moved_paths[name])
-        if name in moved_paths
-        else genome_path(folder, name, summary)
-        for name in chosen
-    }
+    paths = {name: genome_path(folder, name, summary) for name in chosen}
     length = int(summary["window"])
     loaded = load_genomes(paths, padding=length)
     for name, genome in loaded.items():
@@ -237,7 +206,7 @@ def read_dataset(
     windows = _read_windows(folder, loaded, length, split, cut)
     offset = summary["site"]["offset"] - cut[0]
     windows.site = offset if 0 <= offset < windows.length else None
-    return Dataset(windows, dict(summary["site"]), summary)
+    return windows
 
 
 def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[str]:
@@ -273,8 +242,7 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     if path is None:
         raise SeqmtlError(
             f"the genome of {name} must be at {' or '.join(paths)}, but there is no such file; "
-            "put it or a link to it there, or build the dataset again (in Python: "
-            "read_dataset(genomes=...))"
+            "put it or a link to it there, or build the dataset again"
         )
     size = os.path.getsize(path)
     if size != facts["bytes"]:
@@ -283,20 +251,6 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
             f"{size:,} bytes, not {facts['bytes']:,}; restore it or build the dataset again"
         )
     return path
-
-
-def annotation_path(folder: str, organism: str, summary: Mapping[str, Any]) -> str | None:
-    """Return the path of an organism's annotation, or None if it has none or it is missing."""
-    annotation = summary.get("config", {}).get("organisms", {}).get(organism, {}).get("annotation")
-    if not isinstance(annotation, str):
-        return None
-    genome_folders = [
-        os.path.dirname(genome) for genome in _candidate_paths(folder, organism, summary)
-    ]
-    names = [annotation, os.path.basename(annotation)]
-    directories = [folder, f"{folder}/..", *genome_folders]
-    paths = [os.path.join(directory, name) for directory in directories for name in names]
-    return next(filter(os.path.isfile, paths), None)
 
 
 def _candidate_paths(folder: str, name: str, summary: Mapping[str, Any]) -> list[str]:
@@ -523,7 +477,7 @@ def _read_member(folder: str, name: str) -> Iterator[Columns]:
     return read_columns(blocks, source, len(first.fields), bytes.strip)
 
 
-def check_folder(target: Path, *, force: bool) -> None:
+def check_folder(target: Path) -> None:
     """Check that a folder is empty or an earlier dataset.
 
     Raises
@@ -541,10 +495,10 @@ def check_folder(target: Path, *, force: bool) -> None:
     if not os.access(target, os.W_OK):
         raise SeqmtlError(f"cannot write {target}: the folder is not writable")
     other_files = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
-    if other_files and not force and not is_dataset(target):
+    if other_files and not is_dataset(target):
         raise SeqmtlError(
             f"{target} must be empty or an earlier dataset, but it holds other files; "
-            "choose another folder, or --force to write beside them"
+            "choose another folder"
         )
 
 

@@ -191,12 +191,12 @@ def _read_rows(
 
 
 def _check_kind(row: Row, contigs: dict[str, int]) -> None:
-    """Refuse a row of a file that is not BED, with its kind.
+    """Refuse a row that is not BED, such as a header, or one of a table of MACS, HOMER, SAF or GFF.
 
     Raises
     ------
     InputFormatError
-        If it is of a table of MACS, a file of HOMER, SAF or GFF, or a header.
+        If so.
     """
     fields = row.fields
     if len(fields) < 3:
@@ -206,31 +206,13 @@ def _check_kind(row: Row, contigs: dict[str, int]) -> None:
         row.check_columns(3, "BED must have contig, start and end between tabs", remedy)
     if fields[0] in contigs and is_coordinate(fields[1]) and is_coordinate(fields[2]):
         return
-    is_number = [is_coordinate(field) for field in fields[:5]]
-    if is_number[1] and is_number[2] and fields[1] not in contigs:
+    if is_coordinate(fields[1]) and is_coordinate(fields[2]) and fields[1] not in contigs:
         return
-    awk = "awk -F'\\t' -v OFS='\\t'"
-    if {"abs_summit", "fold_enrichment"} & {*fields}:
-        row.refuse(
-            "the file must be BED, but it is a table of MACS (.xls), whose starts count from 1; "
-            "give the .narrowPeak, .broadPeak or summits.bed of the same run"
-        )
-    if is_number[2:4] == [True, True] and fields[0] not in contigs:
-        row.refuse(
-            "the file must be BED, but its contigs are in column 2, as in peaks of HOMER and in "
-            "SAF, whose starts count from 1; convert it: "
-            f"{awk} '!/^#/ {{print $2, $3 - 1, $4, $1, 0, $5}}'"
-        )
-    if is_number[3:5] == [True, True] and not is_number[1]:
-        row.refuse(
-            "the file must be BED, but it looks like GFF, whose starts count from 1; convert it: "
-            f"{awk} '!/^#/ {{print $1, $4 - 1, $5, $3, 0, $7}}'"
-        )
-    if not any(is_number):
-        row.refuse(
-            f"BED must have no header, got {', '.join(map(repr, fields[:3]))}; remove the line, or "
-            "begin it with #, and check that starts count from 0"
-        )
+    row.refuse(
+        f"BED must have contig, start and end (from 0) and no header, got "
+        f"{', '.join(map(repr, fields[:3]))}; remove a header, give the .narrowPeak of MACS, or "
+        "reorder the columns of HOMER, SAF and GFF, and subtract 1 from their starts"
+    )
 
 
 def _is_reverse(row: Row) -> bool:

@@ -55,8 +55,13 @@ def read_windows(
     ``organism`` (without it all rows are of one, ``"task"``), ``split``, ``name`` and ``site`` (its
     first base in the sequence, 0-based); others are ignored. The file is read in blocks, and only
     the bases kept stay in memory, one byte each. All rows are checked, whether kept or not. For
-    FASTA see :func:`read_fasta_windows`, for datasets :func:`read_dataset`. Strings in memory are
-    for :meth:`Windows.from_strings`.
+    datasets see :func:`read_dataset`. Strings in memory are for :meth:`Windows.from_strings`.
+
+    Headers of FASTA give organism and label as ``key=value``, separated by blanks, commas, ``|`` or
+    ``;``, as in ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``, or in
+    brackets, as in ``>s1 [organism=Homo sapiens] [label=1]``. ``split=train`` gives the split, and
+    ``site=149`` the first base of the site in the sequence (0-based). An organism or a split is one
+    word, two as in Homo sapiens, or has its end marked by quotes, a bracket or a comma.
 
     Parameters
     ----------
@@ -83,8 +88,10 @@ def read_windows(
     Returns
     -------
     Windows
-        Labels +1 and -1. Names are those of the column ``name``, or else 0-based row numbers.
-        Organisms are numbered in order of appearance in the rows kept.
+        Labels +1 and -1. Names are those of the column ``name``, or else 0-based row numbers; of
+        FASTA the first words of the headers, which may be repeated, or the 1-based numbers of the
+        records if the headers begin with a ``key=value``. Organisms are numbered in order of
+        appearance in the rows kept.
 
     Raises
     ------
@@ -110,7 +117,7 @@ def read_windows(
     if is_dataset(path):
         if site is not None:
             raise ValueError(f"site is known of a dataset, got {site}; leave it out")
-        windows = read_dataset(path, split=split, organism=organism).windows
+        windows = read_dataset(path, split=split, organism=organism)
         return windows if window is None else windows.center(window)
     if os.path.isdir(path):
         raise InputFormatError(
@@ -128,54 +135,6 @@ def read_windows(
         pad=pad,
     )
     return windows
-
-
-def read_fasta_windows(
-    path: PathLike,
-    *,
-    window: int | None = None,
-    split: str | None = None,
-    organism: str | None = None,
-    require_labels: bool = True,
-    site: int | None = None,
-    pad: bool = False,
-) -> Windows:
-    """Read windows from a FASTA file, with the organism and the label of each in its header.
-
-    Headers give them as ``key=value``, separated by blanks, commas, ``|`` or ``;``, as in
-    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``, or in brackets, as in
-    ``>s1 [organism=Homo sapiens] [label=1]``. ``split=train`` gives the split, and ``site=149`` the
-    first base of the site in the sequence (0-based). An organism or a split is one word, two as in
-    Homo sapiens, or has its end marked by quotes, a bracket or a comma.
-
-    Parameters
-    ----------
-    path, window, site, pad
-        See :func:`read_windows`.
-    split : str, optional
-        Keep only the records of this split. If headers name none, all are kept.
-    organism : str, optional
-        Organism of all records; overrides the headers.
-    require_labels : bool
-        Whether every record must have a label. Records without a label get 0.
-
-    Returns
-    -------
-    Windows
-        Names are the first words of the headers, which may be repeated, or the 1-based numbers of
-        the records if the headers begin with a ``key=value``. The task is ``"task"`` if no
-        organism is given.
-
-    Raises
-    ------
-    InputFormatError
-        If the file is not FASTA, labels are missing or invalid, lengths or sites differ, a name is
-        ambiguous, two names of organisms mean the same one, or no record is of the split.
-    MemoryLimitError
-        If the padded sequences do not fit into memory.
-    """
-    options: dict[str, Any] = {"window": window, "site": site, "pad": pad, "is_fasta": True}
-    return _TableReader(path, require_labels, split=split, organism=organism, **options).read()
 
 
 def read_windows_in_parts(
@@ -239,7 +198,6 @@ class _TableReader:
         base: int | None = None,
         n: int = sys.maxsize,
         pad: bool = False,
-        is_fasta: bool = False,
     ) -> None:
         if window is not None and window < 1:
             raise ParameterError(f"must be 1 or more, got {window}; leave it out for all", "window")
@@ -250,7 +208,7 @@ class _TableReader:
         self._window = window
         self._split = split
         self._organism = organism
-        self._is_fasta = is_fasta or guess_format(path) == "fasta"
+        self._is_fasta = guess_format(path) == "fasta"
         if self._is_fasta:
             given = {"organism": organism, "site": site}
             keys = [key for key in ("organism", "split", "site") if given.get(key) is None]

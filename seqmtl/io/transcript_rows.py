@@ -32,7 +32,6 @@ _PARTIAL = 1024
 _CDS_PARTIAL = 2048
 CODING_EXONS = 4096  # some rows are coding exons, which may be coding parts of exons
 PSEUDO = 8192  # a row is that of a pseudogene
-UNKNOWN_ENDS = _TSS | _POLYA | _CDS_START | _CDS_END
 _TO_CDS = _CDS_LEFT // _LEFT
 _SEMICOLON = b";"[0]
 _PHASES = {b"0": 0, b"1": 1, b"2": 2}

@@ -55,11 +55,6 @@ def is_not_blank(line: bytes) -> bool:
     return bool(line.strip()) or line.count(b"\t") > 1
 
 
-def is_row_of_table(line: bytes) -> bool:
-    """Return whether a line of a table is a row, not blank or a comment."""
-    return is_not_blank(line) and not line.startswith(b"#")
-
-
 def is_coordinate(field: bytes | str) -> bool:
     """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
     return field.isascii() and field.isdigit() and len(field) <= MAX_DIGITS
@@ -466,19 +461,12 @@ def _column_hint(required: str, names: list[str]) -> str:
     """Suggest what may have been meant by a missing column."""
     lowered = {name.strip("\"'# ").lower(): name for name in names}
     if len(names) > 2 and all(map(is_coordinate, names[1:3])):
-        return (
-            "this looks like BED; give its genome, too: --reference, or --genome with --sites for "
-            "adapt and explain"
-        )
+        return "this looks like BED; give its genome, too (--reference), or cut the windows"
     if len(names) > 7 and all(map(is_coordinate, names[3:5])):
         return "this looks like GFF or GTF, which is for seqmtl dataset"
     if any(len(name) >= _MIN_SEQUENCE and {*name.upper()} <= {*"ACGTUN"} for name in names):
         return "this looks like a row; write a header above it"
-    if names[0].lower().startswith("sep="):
-        return "remove this line, which is for Excel"
-    if len(names) == 1 and ";" in names[0]:
-        return "separate the columns by tabs, such as with tr ';' '\\t'"
-    if len(names) == 1 and " " in names[0]:
+    if len(names) == 1 and {" ", ";"} & {*names[0]}:
         return "separate the columns by tabs"
     if close := get_close_matches(required, lowered, n=1, cutoff=_SIMILAR):
         return f"rename {lowered[close[0]]!r} to {required!r}"

@@ -248,7 +248,6 @@ class Model:
         *,
         like: str | None = None,
         genome: str | None = None,
-        consensus: str | None = None,
     ) -> Predictor:
         """Return what finds the sites of an organism, and introns, in letters.
 
@@ -263,8 +262,6 @@ class Model:
         genome : str, optional
             FASTA file of the new organism. A model of pairs then settles on it how much each
             relative counts. Default: by the tree alone.
-        consensus : str, optional
-            Letters of the sites, or any, of a model of single sites. Default: those of training.
 
         Raises
         ------
@@ -280,7 +277,7 @@ class Model:
         >>> predictor("ACGTTGCA" * 20).introns.size
         0
         """
-        return self._predictor()(self, organism, like, genome, consensus)
+        return self._predictor()(self, organism, like, genome)
 
     def _predictor(self) -> Callable[..., Predictor]:
         """Return the class of its predictors."""

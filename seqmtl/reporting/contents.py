@@ -13,7 +13,6 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import SUMMARY
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.reporting.genome_view import CallsOf
 from seqmtl.reporting.introns import PredictedIntrons
 from seqmtl.splicing.model import PairedModel
 
@@ -127,19 +126,12 @@ class FolderContents:
         The folder.
     signals : dict of str to Signal
         By name.
-    comparisons : dict of str to dict
-        Results of ``seqmtl compare`` by file.
     paired : dict of str to PairedModel
         Models of ``seqmtl pair`` by file name without suffix; those read lack their weights.
     pairs : dict of str to dict
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
-    scans : dict of str to dict
-        Summaries of ``seqmtl scan --json`` by file.
     introns : dict of str to PredictedIntrons
         Introns of ``seqmtl annotate`` by file of their summary.
-    calls : dict of str to callable
-        Calls of scans that are in memory, by file of the summary, see
-        :func:`seqmtl.reporting.genome_view.find_region`. Those of others are read.
     skipped : list of str
         What is not on the page, and why.
     annotations : dict of str to str
@@ -149,12 +141,9 @@ class FolderContents:
     path: str
     annotations: Mapping[str, str] = field(default_factory=dict)
     signals: dict[str, Signal] = field(default_factory=dict)
-    comparisons: dict[str, Any] = field(default_factory=dict)
     paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
-    scans: dict[str, Any] = field(default_factory=dict)
     introns: dict[str, PredictedIntrons] = field(default_factory=dict)
-    calls: dict[str, CallsOf] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
     _genes: dict[str, Annotation] = field(default_factory=dict)

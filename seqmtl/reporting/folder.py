@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl._messages import message_of
-from seqmtl.comparison.results import SCHEMA_VERSION
 from seqmtl.exceptions import (
     InputFormatError,
     ModelFileError,
@@ -24,17 +22,14 @@ from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.introns import (
     PredictedIntrons,
     annotated_introns,
-    by_intron,
     intron_rows,
     likely_lengths,
-    read_calls,
+    read_introns,
 )
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.splicing.model import PairedModel
-
-logger = logging.getLogger("seqmtl")
 
 _DEEPEST = 3
 _INTRONS = "sites.introns.gff3"
@@ -44,7 +39,7 @@ def read_folder(
     folder: str | os.PathLike[str],
     annotations: Mapping[str, str] | None = None,
 ) -> FolderContents:
-    """Read the datasets, models, evaluations, comparisons, scans and introns in a folder.
+    """Read the datasets, models, evaluations and introns in a folder.
 
     Parameters
     ----------
@@ -124,10 +119,8 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     if document.get("kind") == KIND:
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(contents, path)
-    elif document.get("command") in ("annotate", "scan") and {"seqmtl_version", "scans"} <= keys:
-        if document["command"] == "annotate":
-            _add_introns(contents, path, document)
-        contents.scans[name] = document
+    elif document.get("command") == "annotate" and {"seqmtl_version", "scans"} <= keys:
+        _add_introns(contents, path, document)
     elif {"schema_version", "model", "signals", "split"} <= keys:
         contents.pairs[name] = document
     elif {"schema_version", "model", "signal", "split", "tasks"} <= keys:
@@ -135,38 +128,30 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     elif {"tasks", "mean", "bootstrap"} <= keys:
         raise ValueError("an evaluation of windows; the page shows evaluations of datasets")
     elif {"methods", "sizes", "settings"} <= keys:
-        if document.get("schema_version") != SCHEMA_VERSION:
-            raise ValueError("a comparison of another version of seqmtl; run seqmtl compare again")
-        contents.comparisons[name] = document
+        raise ValueError("a comparison of methods; seqmtl compare --plot draws it")
 
 
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, compared with an annotation."""
     introns_path = os.path.join(os.path.dirname(path), _INTRONS)
-    predicted = by_intron(read_calls(introns_path))
-    organism, genome = document["organism"], document.get("genome")
+    predicted = read_introns(introns_path)
+    organism, genome = document["organism"], document["genome"]
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
         genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
-        annotated = gaps = annotated_introns(genes, contigs)
-        if isinstance(genome, str) and os.path.isfile(genome):
-            n_gaps = len(gaps)
-            try:  # those predicted are introns, whatever the letters that the model was given
-                annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
-            except InputFormatError as error:  # not of what is in the folder
-                fault = SeqmtlError(error.message)
-                fault.path = error.path
-                raise fault from error
-        else:
-            logger.warning(
-                "%s: all gaps between exons count as introns, including those of tRNAs, because "
-                "the genome %s was not found; run seqmtl report where annotate was run",
-                annotation,
-                genome,
-            )
+        gaps = annotated_introns(genes, contigs)
+        if not os.path.isfile(genome):
+            raise SeqmtlError(f"{genome}: no such genome; run seqmtl report where annotate was run")
+        try:  # those predicted are introns, whatever the letters that the model was given
+            annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
+        except InputFormatError as error:  # not of what is in the folder
+            fault = SeqmtlError(error.message)
+            fault.path = error.path
+            raise fault from error
+        n_gaps = len(gaps)
     rows = intron_rows(predicted, annotated)
     contents.introns[os.path.relpath(path, contents.path)] = PredictedIntrons(
-        organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted)
+        organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted), genome
     )
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
-from seqmtl.calibration.curve import to_probability
-from seqmtl.evaluation.expected import expected_sites
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
@@ -21,24 +18,12 @@ from seqmtl.linear_model.site import Site
 from seqmtl.scanning.blocks import Block
 from seqmtl.scanning.writers.base import SitesBySignal
 from seqmtl.scanning.writers.lines import DECIMALS
-from seqmtl.splicing.layer import ENDS
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
 
-#: Part of the names of files with introns.
-INTRONS = "introns.gff3"
 _LEVELS = (0.1, 0.5, 0.9)
-_LIKELY, _HIGHEST = 1, 2  # levels of the summary, and of the warning
-
-
-class Call(NamedTuple):
-    """A site or an intron that was called: 0-based half-open, with its probability."""
-
-    start: int
-    end: int
-    is_reverse: bool
-    probability: float
+_LIKELY = 1  # level of the summary
 
 
 class PredictedIntrons(NamedTuple):
@@ -53,11 +38,13 @@ class PredictedIntrons(NamedTuple):
     annotation : str
         File that the introns are compared with, or "".
     n_gaps : int
-        Gaps between exons in it, of which those with splice sites are introns; 0 if all count.
+        Gaps between exons in it, of which those with splice sites are introns.
     path : str
         File of the introns.
     lengths : list of int
         Lengths of the introns of probability 0.5 or more, in bases.
+    genome : str
+        FASTA of the genome.
     """
 
     organism: str
@@ -66,6 +53,7 @@ class PredictedIntrons(NamedTuple):
     n_gaps: int = 0
     path: str = ""
     lengths: Sequence[int] = ()
+    genome: str = ""
 
     def sentence(self) -> str:
         """Return the numbers of predicted introns, and of annotated ones among them."""
@@ -79,84 +67,30 @@ class PredictedIntrons(NamedTuple):
             f"{os.path.basename(self.annotation)} are among them."
         )
 
-    def warning(self) -> str:
-        """Return a warning if fewer of the most probable introns are annotated than expected.
 
-        That is by more than a factor, and by more than chance: see
-        :func:`seqmtl.evaluation.expected_sites`.
-        """
-        if not self.annotation:
-            return ""
-        row = self.rows[_HIGHEST]
-        n, n_annotated, p_min = row["predicted"], row["annotated"], row["min_probability"]
-        labels, p = np.arange(n) < n_annotated, np.full(n, p_min)
-        expected = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
-        calibrated = [level["calibrated"] for level in expected["reliability"][:1]]
-        if calibrated != ["no"] or n_annotated > p_min * n:
-            return ""
-        return (
-            f"{self.organism}: only {n_annotated / n:.0%} of {n:,} introns with p >= {p_min} are "
-            f"in {os.path.basename(self.annotation)}, so it is incomplete or the probabilities are "
-            "too high; check some of them in a genome browser"
-        )
+def read_introns(path: PathLike) -> dict[Intron, float]:
+    """Return the probabilities of the introns of a GFF3 file, as of ``seqmtl annotate``."""
+    return {
+        (
+            unquote(row.fields[0]),
+            row.integer(3) - 1,
+            row.integer(4),
+            row.fields[6] == "-",
+        ): float(row.fields[5])
+        for row in read_rows(path)
+    }
 
 
-def read_calls(path: PathLike) -> Iterator[tuple[str, Call]]:
-    """Yield contig and call of the introns of a GFF3 file, or of the sites of a BED file.
-
-    Parameters
-    ----------
-    path : path-like
-        Such as FOLDER/sites.introns.gff3 of ``seqmtl annotate`` or ``scan``.
-    """
-    is_gff = os.fspath(path).endswith(".gff3")
-    start, end, strand, probability = (3, 4, 6, 5) if is_gff else (1, 2, 5, 7)
-    for row in read_rows(path):
-        first, p = row.integer(start) - is_gff, float(row.fields[probability])
-        contig = unquote(row.fields[0]) if is_gff else row.fields[0]
-        yield contig, Call(first, row.integer(end), row.fields[strand] == "-", p)
-
-
-def calls_in(files: Sequence[str], kind: str) -> Iterator[tuple[str, Call]]:
-    """Yield the calls of a kind in the files of a scan of format all; see :class:`Calls`."""
-    ending = INTRONS if kind == "introns" else f".{kind}.bed.gz"
-    for path in files:
-        if path.endswith(ending):
-            yield from read_calls(path)
-
-
-class Calls:
-    """Introns and their ends that a scan finds, as its files have them, in memory."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, list[tuple[tuple[str, ...], list[NDArray[Any]]]]] = {}
-
-    def add(self, block: Block, sites_by_signal: SitesBySignal) -> None:
-        """Add what was found in a block of the genome."""
-        for kind in ("introns", *ENDS):
-            sites = sites_by_signal[kind]
-            if kind == "introns":
-                p = np.rint(sites["probability"] * 10**DECIMALS) / 10**DECIMALS
-            else:
-                p = to_probability(sites["scores"].astype(np.float64))
-                sites = sites.adding(probability=p, ends=sites.starts + 2)
-                sites = sites.take(p >= _LEVELS[0]).in_order()
-                p = sites["probability"]
-            numbers, starts = block.contig.located(sites.starts)
-            ends = sites["ends"] - sites.starts + starts
-            columns = [numbers, starts, ends, sites.is_reverse, p]
-            self._parts.setdefault(kind, []).append((block.contig.names, columns))
-
-    def of(self, kind: str) -> Iterator[tuple[str, Call]]:
-        """Yield contig and call of introns, or of donors or acceptors: "introns", "donor", ..."""
-        for names, columns in self._parts.get(kind, []):
-            for number, *call in zip(*(column.tolist() for column in columns), strict=True):
-                yield names[number], Call(*call)
-
-
-def by_intron(calls: Iterable[tuple[str, Call]]) -> dict[Intron, float]:
-    """Return the probabilities of introns."""
-    return {(contig, *call[:3]): call.probability for contig, call in calls}
+def introns_of(block: Block, sites_by_signal: SitesBySignal) -> dict[Intron, float]:
+    """Return the probabilities of the introns of a block of a scan, as its files have them."""
+    sites = sites_by_signal["introns"]
+    p = np.rint(sites["probability"] * 10**DECIMALS) / 10**DECIMALS
+    numbers, starts = block.contig.located(sites.starts)
+    columns = [numbers, starts, sites["ends"] - sites.starts + starts, sites.is_reverse, p]
+    return {
+        (block.contig.names[number], *intron): probability
+        for number, *intron, probability in zip(*(c.tolist() for c in columns), strict=True)
+    }
 
 
 def likely_lengths(predicted: Mapping[Intron, float]) -> list[int]:
@@ -237,7 +171,7 @@ def intron_rows(
     Parameters
     ----------
     predicted : mapping of tuple to float
-        Result of :func:`by_intron`.
+        Probabilities of introns.
     annotated : collection of tuple, optional
         Result of :func:`annotated_introns`. Both ends must be the same.
 

@@ -26,25 +26,12 @@ _Kind = tuple[str, str, Callable[[Any], Values]]
 _FIRST = (
     ("Introns", "introns", folder_sections.introns),
     ("Paired donors and acceptors", "paired", folder_sections.paired),
-    ("Example region", "region", folder_sections.regions),
 )
 _OF_A_SIGNAL = (
     ("Data", "data", signal_sections.data),
-    ("Similarity", "similarity", signal_sections.similarity),
-    ("Kernel weights", "kernel_weights", signal_sections.kernel_weights),
-    ("Hyperparameters", "hyperparameters", signal_sections.hyperparameters),
     ("Accuracy", "accuracy", signal_sections.accuracy),
-    ("Calibration", "calibration", signal_sections.calibration),
     ("Feature importance", "features", signal_sections.features),
-    ("Models", "models", signal_sections.models),
 )
-_LAST = (
-    ("Comparison of methods", "comparison", folder_sections.comparisons),
-    ("Genome scans", "scans", folder_sections.scans),
-    ("Paired models", "paired_models", folder_sections.paired_models),
-)
-#: Sections of which two fit side by side.
-_SMALL = ("Similarity", "Kernel weights", "Hyperparameters")
 
 
 def write_folder_report(
@@ -61,7 +48,7 @@ def write_folder_report(
     Parameters
     ----------
     folder : path-like
-        Folder with datasets, models, evaluations and comparisons, see
+        Folder with datasets, models and evaluations, see
         :func:`~seqmtl.reporting.folder.read_folder`.
     path : path-like
         The HTML file; written atomically. It links to the files in the folder.
@@ -108,8 +95,6 @@ def write_page(
     write_lines(path, [page])
     for introns in contents.introns.values():
         logger.info("%s", introns.sentence())
-        if warning := introns.warning():
-            logger.warning("%s", warning)
     for line in contents.skipped:
         logger.info("not shown: %s", line)
     logger.info("%s: open it in a browser", path)
@@ -128,7 +113,6 @@ def _sections(contents: FolderContents, folder: str, command: str) -> Iterator[V
     for signal in contents.signals.values():
         group = signal.text if len(contents.signals) > 1 else ""
         kinds += [(kind, signal, group) for kind in _OF_A_SIGNAL]
-    kinds += [(kind, contents, "") for kind in _LAST]
     for (name, template, values_of), source, group in kinds:
         if values := values_of(source):
             html = fill(f"report/{template}.html", address=address, short=short, **values)
@@ -141,5 +125,4 @@ def _sections(contents: FolderContents, folder: str, command: str) -> Iterator[V
 def _section(name: str, html: str, group: str = "") -> Values:
     """Return a section; `group` is the signal that it is about, if there are several."""
     anchor = f"{name} {group}".strip().lower().replace(" ", "-")
-    section = {"name": name, "group": group, "anchor": anchor, "content": html}
-    return {**section, "is_small": name in _SMALL}
+    return {"name": name, "group": group, "anchor": anchor, "content": html}

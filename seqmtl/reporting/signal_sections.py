@@ -11,11 +11,10 @@ from seqmtl.evaluation.cells import Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.expected import failures
 from seqmtl.evaluation.metrics import RECALLS
-from seqmtl.evaluation.tables import Column, filled_table, reliability_rows, threshold_rows
+from seqmtl.evaluation.tables import Column, filled_table, reliability_rows
 from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.relations.figure import draw_kernel
 from seqmtl.reporting.contents import Signal
 
 _POIM_ORDER = 6
@@ -67,51 +66,6 @@ def _nested(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from _nested(value, f"{label}: ")
         else:
             yield label, value
-
-
-def similarity(signal: Signal) -> Values:
-    """Return the task kernel of the main model."""
-    if not signal.models or len(signal.organisms) < 2:
-        return {}
-    model = signal.models[signal.main]
-    kernel = model.kernel.restrict(model.tasks).scaled()
-    image = embedded(lambda: draw_kernel(kernel))
-    values = {"image": image, "kernel": model.kernel.source, "files": [signal.model_file]}
-    return values if image else {}
-
-
-def kernel_weights(signal: Signal) -> Values:
-    """Return the kernel weights of the main model (MKL)."""
-    kernels = signal.models[signal.main].training.get("mkl", []) if signal.models else []
-    columns = [
-        Column("Similarity", "label"),
-        Column("Kind", "view"),
-        Column("Organisms", "n_tasks"),
-        Column("Weight", "weight", ".3f"),
-    ]
-    rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
-    return {**table(columns, rows), "files": [signal.model_file]} if rows else {}
-
-
-def hyperparameters(signal: Signal) -> Values:
-    """Return the selected hyperparameters of every organism of the main model."""
-    training = signal.models[signal.main].training if signal.models else {}
-    tasks, adapted = training.get("selection", {}).get("tasks", {}), training.get("adapted", {})
-    columns = [
-        Column("Organism", "name"),
-        Column("Trust in relatives", "trust", ".2f"),
-        Column("C", "C", ".2g"),
-    ]
-    rows = [{"name": name, **task} for name, task in tasks.items()]
-    rows += [
-        {"name": name, "trust": sum(float(x) * share for x, share in facts["trust"].items())}
-        for name, facts in adapted.items()
-        if "trust" in facts
-    ]
-    if not rows:
-        return {}
-    has_adapted = len(rows) > len(tasks)
-    return {**table(columns, rows), "has_adapted": has_adapted, "files": [signal.model_file]}
 
 
 def accuracy(signal: Signal) -> Values:
@@ -205,23 +159,6 @@ def _expected(bins: list[dict[str, Any]]) -> Table:
     return table(columns, bins)
 
 
-def calibration(signal: Signal) -> Values:
-    """Return the score thresholds of the main model."""
-    model = signal.models.get(signal.main)
-    if model is None or model.kind != "classification" or not model.curves:
-        return {}
-    columns = [
-        Column("Organism", "organism"),
-        Column("Method", "method"),
-        Column("Recall", "recall", ".0%"),
-        Column("Score", "score", ".3f"),
-        Column("Probability", "probability", ".3g"),
-        Column("Precision", "precision", ".3f"),
-    ]
-    rows = threshold_rows(model.training["calibration"])
-    return {**table(columns, rows), "files": [signal.model_file]}
-
-
 def features(signal: Signal) -> Values:
     """Return logos and the importance of k-mers of the organisms of the main model.
 
@@ -247,28 +184,3 @@ def features(signal: Signal) -> Values:
         "organisms": [each.label for each in poims],
         "poims": [(each.label, embedded(partial(draw_poim, each))) for each in poims],
     }
-
-
-def models(signal: Signal) -> Values:
-    """Return the settings and commands of every model."""
-    entries = []
-    for name, model in signal.models.items():
-        facts = model.training
-        settings = ", ".join(
-            f"{key}={value:.3g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in facts["settings"].items()
-            if value is not None
-        )
-        entries.append(
-            {
-                "file": signal.files[name],
-                "features": model.features,
-                "n_weights": f"{model.W.shape[0]:,}",
-                "length": model.length,
-                "n_windows": f"{sum(task['n'] for task in facts['tasks'].values()):,}",
-                "gap": f"{facts['duality_gap']:.1e}" + " (stopped)" * (not facts["converged"]),
-                "settings": settings,
-            }
-        )
-    commands = [model.training.get("command", "") for model in signal.models.values()]
-    return {"models": entries, "commands": [*filter(None, commands)]} if entries else {}

@@ -69,7 +69,7 @@ def score_cross_fitted(
         return None
     for name in names:
         with messages_from(logging.WARNING):
-            windows = read_dataset(path, split="train", organism=name).windows
+            windows = read_dataset(path, split="train", organism=name)
             regions = read_split_genome(path, name, "train")
         pieces, fold_of = _assign_folds(regions)
         genomes[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(FOLDS)]

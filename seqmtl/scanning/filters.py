@@ -28,8 +28,6 @@ class SiteFilters:
 
     Parameters
     ----------
-    contigs : collection of str, optional
-        Contigs to scan. Default: all.
     regions : mapping of str to (starts, ends), optional
         Keep sites whose interval starts in one of these, see
         :func:`seqmtl.io.bed.read_regions`; contigs without a region are not scanned.
@@ -49,7 +47,6 @@ class SiteFilters:
         If `top` is below 1, or `min_probability` is not between 0 and 1.
     """
 
-    contigs: Collection[str] | None = None
     regions: Regions | None = None
     threshold: float | None = None
     min_probability: float | None = None
@@ -64,10 +61,8 @@ class SiteFilters:
 
     @property
     def scanned(self) -> Collection[str] | None:
-        """Selected contigs that have a region, if there are regions; None for all."""
-        if self.regions is None:
-            return self.contigs
-        return {name for name in self.regions if self.contigs is None or name in self.contigs}
+        """Contigs that have a region, if there are regions; None for all."""
+        return None if self.regions is None else {*self.regions}
 
     @property
     def descriptions(self) -> list[str]:
@@ -151,7 +146,7 @@ class ScanSummary:
     short_contigs : list of str
         Contigs shorter than a window, which have no sites.
     n_contigs_excluded : int
-        Contigs that were not selected, or have no region.
+        Contigs that have no region.
     """
 
     n_scored: int = 0

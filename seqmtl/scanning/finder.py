@@ -66,8 +66,6 @@ class SiteFinder:
         It finds sites alone.
     has_strand, has_letters : bool
         Whether a site is on a strand; whether its letters are reported.
-    at_a_base : str
-        What a track has at a base.
     before, extent : int
         Where a record begins, in bases before the site, and its length: that of the site.
 
@@ -81,7 +79,6 @@ class SiteFinder:
     introns: float | None = None
     shortest_intron = 0
     has_strand = has_letters = True
-    at_a_base = "sites whose interval begins at this base"
     before = 0
 
     def __init__(
@@ -211,7 +208,6 @@ class WindowFinder(SiteFinder):
     """
 
     has_letters = False
-    at_a_base = "windows with this middle base"
 
     def __init__(
         self, scanner: Scanner, *, is_stranded: bool, with_all: bool, **options: Any

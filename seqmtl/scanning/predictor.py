@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,7 +69,6 @@ INTRON = np.dtype(
 )
 #: Why a predictor of single sites judges no introns.
 NOT_OF_INTRONS = "introns are judged by a model of seqmtl pair, such as starter:splice"
-_NOT_OF_WINDOWS = "is for models of sites; this one has none, leave it out"
 _MIN_PROBABILITY = 0.01  # of an intron that is listed
 
 
@@ -95,7 +93,7 @@ class Predictor(ABC):
 
     Parameters
     ----------
-    model, organism, like, genome, consensus
+    model, organism, like, genome
         See :meth:`seqmtl.linear_model.base.Model.predictor`.
 
     Attributes
@@ -121,10 +119,9 @@ class Predictor(ABC):
         organism: str | None = None,
         like: str | None = None,
         genome: str | None = None,
-        consensus: str | None = None,
     ) -> None:
         self.organism = name_organism(model.tasks, organism, like, genome)
-        self.like, self.genome, self.consensus = like, genome, consensus
+        self.like, self.genome = like, genome
         self._is_first = True
         self._check(model)
 
@@ -228,15 +225,13 @@ class Predictor(ABC):
         """
 
     @abstractmethod
-    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
-        """Return what compares alleles with the reference, within a distance of their bases.
+    def allele_scorer(self) -> AlleleScorer:
+        """Return what compares alleles with the reference.
 
         Raises
         ------
         SeqmtlError
             If the model has no probabilities.
-        UsageError
-            If there is a distance, and the model has no site.
         """
 
 
@@ -298,39 +293,18 @@ class SitePredictor(Predictor):
         introns: float | None = None,
     ) -> SiteFinder:
         """Return the finder of the sites."""
-        return finder_of(self.model, self.organism, site=self._site(), filters=filters)
+        if self.model.site.letters:
+            logger.info(
+                "reporting only sites with the letters %s, as in the training data",
+                self.model.site.letters,
+            )
+        return finder_of(self.model, self.organism, filters=filters)
 
-    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+    def allele_scorer(self) -> AlleleScorer:
         """Return what compares alleles by the sites whose windows they change."""
         from seqmtl.variant_effects.effects import EffectScorer
 
-        return EffectScorer(self.model, self.organism, distance=distance)
-
-    def _site(self) -> Site:
-        """Return the site to report: its letters are those of the training windows by default."""
-        site, consensus = self.model.site, self.consensus
-        if consensus is None:
-            if site.letters:
-                logger.info(
-                    "reporting only sites with the letters %s, as in the training data; "
-                    "use --consensus any to report every position",
-                    site.letters,
-                )
-            return site
-        if consensus.lower() == "any":
-            return replace(site, letters="")
-        words = [word.strip() for word in consensus.upper().split(",")]
-        n = site.length if site.letters else 0
-        if site.letters and not {word[:n] for word in words} <= {*site.consensus}:
-            logger.warning(
-                "the training windows have %s at the site, but --consensus is %s",
-                site.letters,
-                consensus,
-            )
-        if len(words[0]) < max(n, 1):  # sites of any other letters would be among them
-            known = f" that begin with {site.letters}" if n else " such as AG"
-            raise UsageError(f"must be letters{known}, or any, got {consensus!r}", "consensus")
-        return replace(site, length=len(words[0]), letters=consensus)
+        return EffectScorer(self.model, self.organism)
 
 
 class WindowPredictor(SitePredictor):
@@ -340,15 +314,11 @@ class WindowPredictor(SitePredictor):
     ------
     UnknownTaskError
         If the model lacks the organism and its relatives.
-    UsageError
-        If there is a consensus.
     """
 
     _advice = "use them to rank"
 
     def _check(self, model: MultiTaskModel) -> None:
-        if self.consensus is not None:
-            raise UsageError(_NOT_OF_WINDOWS, "consensus")
         super()._check(model)
         self.is_stranded = model.features.is_stranded
 
@@ -369,12 +339,10 @@ class WindowPredictor(SitePredictor):
             **calibration_of(model, organism),
         )
 
-    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+    def allele_scorer(self) -> AlleleScorer:
         """Return what compares alleles by the windows around them."""
         from seqmtl.variant_effects.window_effects import WindowEffectScorer
 
-        if distance is not None:
-            raise UsageError(_NOT_OF_WINDOWS, "distance")
         return WindowEffectScorer(self.model, self.organism)
 
 

@@ -37,13 +37,11 @@ def write_scan(
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
     BED and GFF3 have one line per site, with its letters, raw score and, if known, probability.
-    bedGraph has one value at the first base of the site's interval on the forward strand, the
-    larger one if both strands have a site there. bigWig has the same values in one file per
-    strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, and
-    hints has hints for AUGUSTUS, see :mod:`seqmtl.scanning.writers.gff`; introns are those of a
-    :class:`seqmtl.splicing.PairedFinder`, see
-    :mod:`seqmtl.scanning.writers.introns`, and all has these,
-    BED of the sites that are likely, and bigWig of every site, in one pass.
+    bigWig has a file per strand, with a value at the first base of the site's interval on the
+    forward strand, and raw scores rounded to 1/8192. spsc has integer splice scores for aligners,
+    and hints has hints for AUGUSTUS, see :mod:`seqmtl.scanning.writers.gff`; introns are those of a
+    :class:`seqmtl.splicing.PairedFinder`, see :mod:`seqmtl.scanning.writers.introns`, and all has
+    these, BED of the sites that are likely, and bigWig of every site, in one pass.
 
     Parameters
     ----------

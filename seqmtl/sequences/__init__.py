@@ -6,7 +6,6 @@ from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl.sequences.alphabet import decode, encode, reverse_complement
-    from seqmtl.sequences.decoys import add_decoys
     from seqmtl.sequences.genome import ContigTable, Genome
     from seqmtl.sequences.task_array import TaskArray
     from seqmtl.sequences.windows import Locator, Windows, concatenate
@@ -17,7 +16,6 @@ __all__ = [
     "Locator",
     "TaskArray",
     "Windows",
-    "add_decoys",
     "concatenate",
     "decode",
     "encode",
@@ -28,7 +26,6 @@ __getattr__ = import_on_use(
     __name__,
     {
         "seqmtl.sequences.alphabet": "decode encode reverse_complement",
-        "seqmtl.sequences.decoys": "add_decoys",
         "seqmtl.sequences.genome": "ContigTable Genome",
         "seqmtl.sequences.task_array": "TaskArray",
         "seqmtl.sequences.windows": "Locator Windows concatenate",

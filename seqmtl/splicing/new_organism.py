@@ -210,7 +210,7 @@ def train_unlabelled(
 
     def log_round(round_: SelfTrainingRound) -> None:
         fields = round_._asdict()
-        logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
+        logger.info("%s", round_line(next(numbers), fields))
 
     try:
         self_training = add_unlabelled(model, name, genome, like, watch=progress, **options)

@@ -43,14 +43,12 @@ class IntronPredictor(Predictor):
     UnknownTaskError
         If the model lacks the organism, or no organism or clade has the name `like`.
     UsageError
-        If the model has the organism, and `like` is given, or there is a consensus.
+        If the model has the organism, and `like` is given.
     """
 
     has_introns = True
 
     def _check(self, model: PairedModel) -> None:
-        if self.consensus is not None:
-            raise UsageError("is not for a model of seqmtl pair; leave it out", "consensus")
         if self.like is None:
             model.match(self.organism)
         else:
@@ -124,8 +122,8 @@ class IntronPredictor(Predictor):
             self.model, self.organism, filters=filters, introns=introns, signals=signals
         )
 
-    def allele_scorer(self, distance: int | None = None) -> AlleleScorer:
+    def allele_scorer(self) -> AlleleScorer:
         """Return what compares alleles by sites and their partners, introns and exons."""
         from seqmtl.variant_effects.paired_effects import PairedEffectScorer
 
-        return PairedEffectScorer(self.model, self.organism, distance=distance)
+        return PairedEffectScorer(self.model, self.organism)

@@ -51,7 +51,7 @@ from seqmtl.sequences.quality import (
     window_warnings,
 )
 from seqmtl.sequences.windows import UNNAMED, pad_windows
-from seqmtl.training.site_detection import check_no_site, find_in_shorter, find_misplaced
+from seqmtl.training.site_detection import check_no_site, find_misplaced
 
 logger = logging.getLogger(__name__)
 
@@ -81,8 +81,8 @@ class ExampleFile:
         Seed of the negatives that are drawn from the genome.
     is_split_asked : bool
         Whether rows must have splits, as one was asked for.
-    excluded : tuple of str
-        BED of further intervals that these negatives do not overlap.
+    others : tuple of str
+        BED of the same organism and genome, whose intervals these negatives do not overlap.
     trained : tuple of str
         BED that a model was trained on, with the same genome; what overlaps it is counted.
     """
@@ -95,7 +95,7 @@ class ExampleFile:
     reference: str | None = None
     seed: int = 0
     is_split_asked: bool = False
-    excluded: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     trained: tuple[str, ...] = ()
 
     @property
@@ -169,9 +169,10 @@ class ExampleFile:
             self._warn_of_trained(peaks, genome, window, "intervals", "leave out those of")
         if not is_alone:
             return windows
-        others = [read_avoided(path, genome, window) for path in self.excluded]
+        others = [read_avoided(path, genome, window) for path in self.others]
         drawn = draw_negatives(peaks, genome, self.seed, others)
-        self._warn_of_trained(drawn, genome, window, "drawn negatives", "add --exclude")
+        remedy = "give --negatives, such as of bedtools shuffle -excl"
+        self._warn_of_trained(drawn, genome, window, "drawn negatives", remedy)
         negatives = windows_of_peaks(drawn, genome, label=-1, **options)
         logger.info(
             "%s: %d intervals, %d negatives drawn from %s",
@@ -285,24 +286,19 @@ class ExampleFile:
             return self._of_dataset(model)
         window, site = model.length, model.site
         wide = window + 2 * abs(shift)
-        in_wide = replace(site, offset=site.offset + abs(shift) + shift)
-        windows = self.read(wide, genomes, require_labels=require_labels, base=in_wide.offset)
+        base = site.offset + abs(shift) + shift
+        windows = self.read(wide, genomes, require_labels=require_labels, base=base)
         if windows.site is not None:
             site.require_known()
         if windows.length == wide:
             return windows.center(window, shift) if shift else windows
-        likely = [in_wide.offset - (wide - windows.length) // 2]
-        if windows.length == window and site.offset not in likely:
-            likely.append(site.offset)
-        windows.site = find_in_shorter(site, windows, wide, likely)
-        logger.info(
-            "windows of %d bases: the site begins at base %d (0-based); what they lack of the "
-            "model's %d is N",
-            windows.length,
-            windows.site,
-            window,
-        )
-        return windows.with_site_at(site.offset, window)
+        if windows.length != window:
+            raise SeqmtlError(
+                f"windows of {windows.length} bases are shorter than the model's {wide}, and their "
+                "site is unknown; give its first base (0-based) in a column site, or as site= in "
+                "FASTA"
+            )
+        return windows
 
     def _of_dataset(self, model: MultiTaskModel) -> Windows:
         """Read windows of a dataset, cut around the site as those of the model."""
@@ -310,7 +306,7 @@ class ExampleFile:
         here = site_of_model(model.site, self.path, window, shift)
         cut = read_summary(self.path)["site"]["offset"] - here.offset, window
         options: dict[str, Any] = {"split": self.split_or_none, "organism": self.organism}
-        return read_dataset(self.path, cut=cut, **options).windows
+        return read_dataset(self.path, cut=cut, **options)
 
 
 @dataclass(frozen=True)
@@ -326,7 +322,7 @@ class ExampleSource:
     parts: tuple[ExampleFile, ...]
 
     @classmethod
-    def of(  # noqa: PLR0913
+    def of(
         cls,
         data: Iterable[tuple[str | None, str]],
         organism: str | None = None,
@@ -335,7 +331,6 @@ class ExampleSource:
         *,
         negatives: Iterable[tuple[str | None, str]] = (),
         references: Iterable[tuple[str | None, str]] = (),
-        excluded: Iterable[tuple[str | None, str]] = (),
         seed: int = 0,
         is_split_asked: bool = False,
     ) -> ExampleSource:
@@ -354,10 +349,8 @@ class ExampleSource:
         negatives : iterable of (str or None, str)
             Files like `data` whose rows are all negative; those of `data` are then all positive.
         references : iterable of (str or None, str)
-            Organism, or None for all, and genome; the other files are then BED.
-        excluded : iterable of (str or None, str)
-            Organism, or None for all, and BED of intervals that drawn negatives do not overlap. Nor
-            do they overlap those of other files of the same organism and genome.
+            Organism, or None for all, and genome; the other files are then BED. Negatives that are
+            drawn do not overlap the intervals of other files of the same organism and genome.
         seed : int
             Seed of the negatives that are drawn from genomes.
         is_split_asked : bool
@@ -367,7 +360,7 @@ class ExampleSource:
         ------
         UsageError
             If an organism is given both for all rows and for those of a file, a dataset is not
-            the only file, an organism of BED has no genome, or intervals are excluded from nothing.
+            the only file, or an organism of BED has no genome.
         """
         genomes = dict(references)
         positive, negative = list(data), list(negatives)
@@ -387,7 +380,7 @@ class ExampleSource:
             genome = _genome_of(path, name or organism, genomes) if genomes else None
             task = name or organism
             parts.append(ExampleFile(path, task, sign, split, site, genome, seed, is_split_asked))
-        return cls(tuple(_excluding(parts, list(excluded))))
+        return cls(tuple(_avoiding_others(parts)))
 
     @property
     def paths(self) -> list[str]:
@@ -588,7 +581,7 @@ class ExampleSource:
                 f"{memory / 2**30:.1f}; give more"
             )
         for name in self.organisms():
-            yield read_dataset(part.path, split=self.split_or_none, organism=name).windows
+            yield read_dataset(part.path, split=self.split_or_none, organism=name)
 
     def _parts(self, window: int | None, shift: int, pad: bool) -> Iterator[Windows]:
         """Yield the windows of tables, some at a time."""
@@ -607,15 +600,14 @@ class ExampleSource:
         """Read windows, and cut them so that the site is at the position of the model.
 
         Windows of datasets, and of tables and FASTA files with the position of their site, are cut
-        around it, with N for bases that they lack. Others are cut around their centre if they are
-        longer than those of the model, or aligned by the letters of the site if they are shorter.
-        For a model without positions, sequences of any length are read as they are.
+        around it, with N for bases that they lack. Others are cut around their centre; those that
+        have the length of the model's already are taken as they are, and shorter ones refused. For
+        a model without positions, sequences of any length are read as they are.
 
         Raises
         ------
         SeqmtlError
-            If a file is invalid, a dataset has another signal, or the site of shorter windows is
-            unknown.
+            If a file is invalid, or a dataset has another signal.
         """
         genomes: dict[str, Genome] = {}
         parts = [
@@ -707,33 +699,16 @@ def _genome_of(path: str, organism: str | None, genomes: dict[str | None, str]) 
     return genome
 
 
-def _excluding(
-    parts: list[ExampleFile], excluded: list[tuple[str | None, str]]
-) -> Iterator[ExampleFile]:
-    """Yield files with the BED that their drawn negatives do not overlap.
-
-    Raises
-    ------
-    UsageError
-        If there is no file for which it is needed.
-    """
-    names = {part.organism for part in parts if part.is_drawn_for}
-    for name, path in excluded:
-        if not names or (name is not None and name not in names):
-            given = f"{name}=" if name and names else ""
-            rule = "must be for an organism of DATA" if given else "is for negatives that are drawn"
-            raise UsageError(
-                f"--exclude {given}{path} {rule} from the genome of DATA in BED; leave it out"
-            )
+def _avoiding_others(parts: Sequence[ExampleFile]) -> Iterator[ExampleFile]:
+    """Yield files, those whose negatives are drawn with the others of their genome."""
     for part in parts:
-        paths = [path for name, path in excluded if name in (None, part.organism)]
-        paths += [
+        paths = [
             other.path
             for other in parts
             if other is not part
             and (other.organism, other.reference) == (part.organism, part.reference)
         ]
-        yield replace(part, excluded=tuple(paths)) if part.is_drawn_for else part
+        yield replace(part, others=tuple(paths)) if part.is_drawn_for else part
 
 
 def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:

@@ -1,10 +1,9 @@
-"""Find the site in windows: in those of a training, and in shorter ones that a model is given."""
+"""Find the site in the windows of a training."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -217,46 +216,6 @@ def site_of_examples(
             return Site(length // 2, 0, "")
     logger.info("the site begins at base %d of %d (0-based): %s", site.offset, length, how)
     return site
-
-
-def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[int]) -> int:
-    """Return the base of windows at which they have the site of a model.
-
-    It is where nearly all of them, or else of the true sites, have its letters. Of several such
-    bases, it is the one that is likely.
-
-    Parameters
-    ----------
-    site : Site
-        Site of the model.
-    windows : Windows
-        Windows that are shorter than those of the model.
-    length : int
-        Bases that the model's windows are cut from.
-    likely : sequence of int
-        Where it is if they are cut as those of the model.
-
-    Raises
-    ------
-    SeqmtlError
-        If there is no such base.
-    """
-    for some in (windows, windows[np.flatnonzero(windows.labels > 0)]):
-        sample = some[:: max(1, len(some) // SAMPLE)]
-        if not len(sample) or not site.letters:
-            continue
-        agreeing = np.flatnonzero(site.shares_by_base(sample) >= AGREEMENT).tolist()
-        right = [k for k in likely if k in agreeing]
-        if len(right) == 1:
-            return right[0]
-        if len(agreeing) == 1 and len(sample) >= MIN_WINDOWS:
-            return agreeing[0]
-    where = f"they have {site.letters} at no single base" if site.letters else "it has no letters"
-    raise SeqmtlError(
-        f"windows of {windows.length} bases are shorter than the model's {length}, and their "
-        f"site is unknown ({where}); give its first base (0-based) in a column site, or as site= "
-        "in FASTA"
-    )
 
 
 def find_misplaced(windows: Windows) -> list[str]:

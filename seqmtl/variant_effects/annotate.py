@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,8 +74,6 @@ class Annotator:
         Scores alleles.
     genome : Genome
         Reference genome.
-    chrom_map : mapping of str to str, optional
-        Map from contig names in the VCF file to those in the genome, if they differ.
     exons : ExonScorer, optional
         Scores the ends of annotated exons. Default: none.
 
@@ -92,13 +90,11 @@ class Annotator:
         scorer: AlleleScorer,
         genome: Genome,
         *,
-        chrom_map: Mapping[str, str] | None = None,
         exons: ExonScorer | None = None,
     ) -> None:
         self.scorer = scorer
         self.exons = exons
         self.genome = genome
-        self.chrom_map = {} if chrom_map is None else chrom_map
         self.texts = self.texts_of_table = scorer.texts()
         if exons is not None:
             self.texts_of_table = [ExonText(scorer.organism, exons.exons)]
@@ -114,7 +110,9 @@ class Annotator:
             for alt in row[ALT].split(b",")
             if is_allele(alt)
         ]
-        variants = ((self._contig(row), int(row[POS]) - 1, row[REF], alt) for _, row, alt in alts)
+        variants = (
+            (readable(row[CHROM]), int(row[POS]) - 1, row[REF], alt) for _, row, alt in alts
+        )
         alleles, faults = Alleles.of(self.genome, variants)
         effects_of_texts: list[Any] = [
             of_signal.lists() for of_signal in self.scorer.by_signal(self.genome, alleles)
@@ -151,11 +149,6 @@ class Annotator:
         lines_of_table = "".join(rows).encode("utf-8", "surrogateescape")
         packed = packer(table)(lines_of_table) if table is not None else b""
         return packer(output)(b"".join(lines)), packed, summary
-
-    def _contig(self, row: Record) -> str:
-        """Return the contig of a record in the genome."""
-        contig = readable(row[CHROM])
-        return self.chrom_map.get(contig, contig)
 
 
 def annotate_vcf(
@@ -211,7 +204,7 @@ def annotate_vcf(
             if rows is not None:
                 rows.write(lines_of_table)
             summary.add(counts)
-            progress.update(partial(_speed, summary.n_records), n_records=summary.n_records)
+            progress.update(partial(_speed, summary.n_records))
     return summary
 
 

@@ -13,12 +13,12 @@ from seqmtl._jit import njit
 
 
 @njit
-def add_pairs(P, positions, n_windows, turn, spare, k, gains, losses):
+def add_pairs(P, positions, n_windows, turn, k, gains, losses):
     """Raise gains[g] and losses[g] to the largest changes outside the gap, for a gap at 0..k."""
     last_ref = positions[0] + n_windows[0] - 1
     last_alt = positions[1] + n_windows[1] - 1
     gain = loss = 0.0
-    i = spare[0]
+    i = 0
     for g in range(k + 1):
         while i < g + turn:
             delta = P[positions[1] + i] - P[positions[0] + i]
@@ -27,7 +27,7 @@ def add_pairs(P, positions, n_windows, turn, spare, k, gains, losses):
         gains[g], losses[g] = max(gains[g], gain), max(losses[g], loss)
     gain = loss = 0.0
     shorter = min(n_windows[0], n_windows[1])
-    i = spare[1]
+    i = 0
     for g in range(k, -1, -1):
         while i < shorter - g - turn:
             delta = P[last_alt - i] - P[last_ref - i]
@@ -57,7 +57,7 @@ def choose_gap(gains, losses, k):
 
 
 @njit
-def find_change(P, starts, n_windows, turn, spare, g, change, sign, site):
+def find_change(P, starts, n_windows, turn, g, change, sign, site):
     """Find the leftmost site with this change; site[1:] receives it, site[1] as below.
 
     The position is counted from the first base of the zone on the reference; an inserted base has
@@ -66,7 +66,7 @@ def find_change(P, starts, n_windows, turn, spare, g, change, sign, site):
     n_ref, n_alt = n_windows
     size = n_alt - n_ref
     cut = g + turn
-    for i in range(spare[0], cut):
+    for i in range(cut):
         if sign * (P[starts[1] + i] - P[starts[0] + i]) == change:
             site[1:] = (i - turn, starts[0] + i, starts[1] + i)
             return True
@@ -78,7 +78,7 @@ def find_change(P, starts, n_windows, turn, spare, g, change, sign, site):
         if sign > 0 and P[starts[1] + i] == change:
             site[1:] = (g - 1, -1, starts[1] + i)
             return True
-    for i in range(cut + max(0, -size), n_ref - spare[1]):
+    for i in range(cut + max(0, -size), n_ref):
         if sign * (P[starts[1] + i + size] - P[starts[0] + i]) == change:
             site[1:] = (i - turn, starts[0] + i, starts[1] + i + size)
             return True
@@ -86,12 +86,12 @@ def find_change(P, starts, n_windows, turn, spare, g, change, sign, site):
 
 
 @njit
-def find_effects(P, starts, zones, length, turns, spares, changes, sites):
+def find_effects(P, starts, zones, length, turns, changes, sites):
     """Find the largest gain (0) and loss (1) of each allele, and their positions.
 
-    `P` holds the probabilities on the plus and minus strand, 0 where there is no site; spares[s]
-    is the number of windows at the left and right end that are too far away. changes[a, 0:2] and
-    sites[a, 0:2, :] receive the results; sites[..., 0] is 0 on plus, 1 on minus, -1 for no change.
+    `P` holds the probabilities on the plus and minus strand, 0 where there is no site.
+    changes[a, 0:2] and sites[a, 0:2, :] receive the results; sites[..., 0] is 0 on plus, 1 on
+    minus, -1 for no change.
     """
     longest = 0
     for a in range(starts.shape[0]):
@@ -106,7 +106,7 @@ def find_effects(P, starts, zones, length, turns, spares, changes, sites):
         gains[: k + 1] = 0.0
         losses[: k + 1] = 0.0
         for s in range(2):
-            add_pairs(P[s], starts[a], n_windows, turns[s], spares[s], k, gains, losses)
+            add_pairs(P[s], starts[a], n_windows, turns[s], k, gains, losses)
             if m > n:
                 add_gap(P[s], starts[a, 0], m - n, turns[s], k, losses)
             elif n > m:
@@ -118,7 +118,7 @@ def find_effects(P, starts, zones, length, turns, spares, changes, sites):
             for s in range(2):
                 change, sign = changes[a, c], 1 - 2 * c
                 if change > 0 and find_change(
-                    P[s], starts[a], n_windows, turns[s], spares[s], g, change, sign, sites[a, c]
+                    P[s], starts[a], n_windows, turns[s], g, change, sign, sites[a, c]
                 ):
                     sites[a, c, 0] = s
                     break

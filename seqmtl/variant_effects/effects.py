@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import ParameterError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
@@ -146,8 +145,6 @@ class AlleleScorer(ABC):
     ----------
     organism : str
         Organism.
-    distance : int or None
-        Consider only sites within this many bases of the changed bases.
     flank : int
         Bases that are scored around the changed ones.
     length : int
@@ -155,8 +152,6 @@ class AlleleScorer(ABC):
     turns : sequence of int, two
         Window of which the site on the plus and on the minus strand lies on the zone's first base.
         Default: there is no site.
-    max_distance : int
-        Largest distance without `distance`.
 
     Attributes
     ----------
@@ -169,11 +164,6 @@ class AlleleScorer(ABC):
     shortest_contig : int
         Bases of the shortest contig in which sites are scored with their partners; 0 if they have
         none.
-
-    Raises
-    ------
-    ValueError
-        If `distance` is negative.
     """
 
     kinds: tuple[str, ...]
@@ -184,22 +174,15 @@ class AlleleScorer(ABC):
     def __init__(
         self,
         organism: str,
-        distance: int | None = None,
         *,
         flank: int,
         length: int,
         turns: tuple[int, int] = (0, 0),
-        max_distance: int = 0,
     ) -> None:
-        if distance is not None and distance < 0:
-            raise ParameterError(f"must be 0 or more, got {distance}", "distance")
         self.organism = organism
         self._flank = flank
         self._length = length
         self._turns = np.array(turns)
-        around = np.column_stack([self._turns, length - 1 - self._turns])
-        max_distance = max_distance if distance is None else min(max_distance, distance)
-        self._spares = np.maximum(0, around - max_distance)
 
     def texts(self) -> list[EffectText]:
         """Return what formats the effects on each signal."""
@@ -248,7 +231,6 @@ class AlleleScorer(ABC):
             haplotypes.zones,
             self._length,
             self._turns,
-            self._spares,
             effects.changes,
             strands_and_positions,
         )
@@ -273,16 +255,13 @@ class EffectScorer(AlleleScorer):
         A classifier.
     organism : str
         Task of the model, or a relative without data.
-    distance : int, optional
-        Consider only sites within this many bases of the changed bases. Default: all sites whose
-        windows overlap the change.
 
     Raises
     ------
     UnknownTaskError
         If the model lacks the organism and its relatives.
     ValueError
-        If the model has no site, is not a classifier, or `distance` is negative.
+        If the model has no site, or is not a classifier.
 
     Notes
     -----
@@ -306,18 +285,14 @@ class EffectScorer(AlleleScorer):
     P of this base, and does not score replacements by more or fewer bases.
     """
 
-    def __init__(
-        self, model: MultiTaskModel, organism: str, *, distance: int | None = None
-    ) -> None:
+    def __init__(self, model: MultiTaskModel, organism: str) -> None:
         self._finder = finder_of(model, organism)
         if self._finder.log_odds is None:
             model.log_odds_of(organism)  # tells why
         length = self._finder.length
         offset = self._finder.scanner.site_offset
         turns = (length - 1 - offset, offset)
-        super().__init__(
-            organism, distance, flank=length - 1, length=length, turns=turns, max_distance=length
-        )
+        super().__init__(organism, flank=length - 1, length=length, turns=turns)
         self.kinds = (model.site.kind,)
 
     def _groups(self, alleles: Alleles, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -355,8 +330,6 @@ def score_variants(
     genome: Genome,
     variants: Iterable[tuple[str, int, str, str]],
     organism: str,
-    *,
-    distance: int | None = None,
 ) -> Effects:
     """Score variants with the model of one organism.
 
@@ -371,14 +344,13 @@ def score_variants(
         case, one of which may be empty. One allele each.
     organism : str
         Task of the model, or a relative without data.
-    distance
-        See :class:`EffectScorer`, which defines how sites are compared, and
-        :class:`~seqmtl.variant_effects.WindowEffectScorer` for windows, which takes none.
 
     Returns
     -------
     Effects
-        One row per variant. Those that cannot be scored have NaN and a reason.
+        One row per variant, see :class:`EffectScorer` for sites, and
+        :class:`~seqmtl.variant_effects.WindowEffectScorer` for windows. Those that cannot be scored
+        have NaN and a reason.
 
     Raises
     ------
@@ -394,7 +366,7 @@ def score_variants(
     >>> effects = score_variants(model, genome, [("I", 1041, "G", "A")], "c_elegans")
     ... # doctest: +SKIP
     """
-    scorer = model.predictor(organism).allele_scorer(distance)
+    scorer = model.predictor(organism).allele_scorer()
     alleles, reasons = Alleles.of(
         genome,
         ((contig, start, ref.encode(), alt.encode()) for contig, start, ref, alt in variants),

@@ -43,8 +43,6 @@ class PairedEffectScorer(AlleleScorer):
         Paired model.
     organism : str
         Organism of the model.
-    distance : int, optional
-        Consider only sites, and exons with bases, within this many bases of the changed bases.
 
     Attributes
     ----------
@@ -55,32 +53,21 @@ class PairedEffectScorer(AlleleScorer):
     ------
     UnknownTaskError
         If the model was not trained on the organism.
-    ValueError
-        If `distance` is negative.
     """
 
     kinds = (*ENDS, EXON)
     sees_introns = True
     n_records = 64
 
-    def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
+    def __init__(self, model: PairedModel, organism: str) -> None:
         self.finder = PairedFinder(model, organism)
         layer = self.finder.layer
         shares = np.cumsum(layer.density(layer.span))
         self.shortest_contig = 2 * (1 + int(np.searchsorted(shares, 0.5)))
         windows = max(finder.length for finder in self.finder.finders)
         context = context_of(layer)
-        max_distance = context + windows if distance is None else min(context + windows, distance)
-        length = 2 * max_distance + 1
-        turns = (max_distance, max_distance)
-        super().__init__(
-            organism,
-            distance,
-            flank=max_distance,
-            length=length,
-            turns=turns,
-            max_distance=max_distance,
-        )
+        flank = context + windows
+        super().__init__(organism, flank=flank, length=2 * flank + 1, turns=(flank, flank))
         self._tile = context // 2
         self._margin = context + 2 * windows
 

@@ -110,8 +110,8 @@ def test_bad_input(adapt, tmp_path, options, organism, code, message):
 
 def test_a_dataset_tells_the_prevalence_and_has_the_models_site(world, tmp_path, seqmtl):
     old, new, genome = tmp_path / "old", tmp_path / "new", world.simulation / "genomes" / "b.fa"
-    options = "--organism a --window 41 --selection none --features wd:3"
-    seqmtl(f"train {world.dataset('donor')} {options} -q -o {old}")
+    options = "--window 41 --selection none --features wd:3"
+    seqmtl(f"train a={world.dataset('donor')} {options} -q -o {old}")
     command = f"adapt {old} {{}} --organism b --like auto -o {new}"
     assert "the model has donor sites" in seqmtl(command.format(world.dataset("acceptor")), 1).err
     seqmtl(command.format(world.dataset("donor")))

@@ -67,7 +67,7 @@ def test_the_folder_holds_what_the_summary_lists(folder):
     assert (folder / "notes.txt").read_text() == "mine"
     expected = {"position_importance.tsv", "kmers.tsv", "contributions.tsv", "summary.json"}
     for stem in ("worm_one", "fly", "yeast"):
-        names = [f"poim_{stem}", f"logo_{stem}", f"poim_difference_{stem}_mean"]
+        names = [f"poim_{stem}", f"logo_{stem}"]
         expected |= {f"{name}.{suffix}" for name in names for suffix in ("png", "svg")}
         expected.add(f"poim_{stem}.tsv")
     for stem in ("worm_one", "fly"):  # the data has no yeast
@@ -119,7 +119,7 @@ def test_some_organisms(model, tmp_path, explain):
     out = tmp_path / "out"
     explain(model, "-o", out, "--organism", "worm_one,Fly", "--max-order", 2)
     names = {path.name for path in out.iterdir()}
-    assert {"poim_difference_worm_one_mean.png", "poim_difference_fly_mean.png"} <= names
+    assert {"poim_worm_one.png", "poim_fly.png"} <= names
     assert not any("yeast" in name for name in names)
     assert "contributions.tsv" not in names
 
@@ -132,7 +132,6 @@ def test_all_views_are_in_all_files(tmp_path, data, explain):
     explain(tmp_path / "model.seqmtl", data, "-o", out, *options)
     names = {path.name for path in out.iterdir()}
     assert {"logo_worm_one.png", "poim_worm_one.tsv", "contributions_worm_one.svg"} <= names
-    assert "poim_difference_worm_one_fly.svg" in names  # of two, one with the other
 
     found = poim(MultiTaskModel.load(tmp_path / "model.seqmtl"), "worm one", max_order=3)
     rows = read_table(out / "kmers.tsv")

@@ -14,7 +14,6 @@ import pytest
 
 from seqmtl import KmerCounts, MultiTaskModel, Windows, train
 from seqmtl.commands._kinds import data_file, name_and_path
-from tests.oracles.annotation import reverse_complement
 
 command = import_module("seqmtl.commands.train")
 MOTIFS = {"ant": "TGACTCA", "bee": "CACGTGA"}
@@ -98,22 +97,6 @@ def test_explained_by_the_names_of_files(here, tmp_path, seqmtl):
     assert {row.split("\t")[0] for row in kmers.splitlines()[1:]} == {"bee"}
 
 
-def test_intervals_of_a_genome_are_explained(here, tmp_path, seqmtl):
-    seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
-    (tmp_path / "g.fa").write_text(f">c\n{'ACGGTTCAAGCT' * 6}\n")
-    (tmp_path / "peaks.bed").write_text("c\t3\t33\nc\t20\t45\tb\t0\t-\n")
-    files = f"--genome task={tmp_path}/g.fa --sites task={tmp_path}/peaks.bed"
-    seqmtl(f"explain {tmp_path}/m {files} -o {tmp_path}/explained -q")
-    rows = (tmp_path / "explained" / "contributions.tsv").read_text().splitlines()[1:]
-    letters: dict[str, str] = {}
-    for row in rows:
-        _, name, _, _, letter, *_ = row.split("\t")
-        letters[name] = letters.get(name, "") + letter
-    genome = "ACGGTTCAAGCT" * 6
-    other = reverse_complement(genome[20:45])
-    assert sorted(text.rstrip("N") for text in letters.values()) == sorted([genome[3:33], other])
-
-
 def test_probabilities_without_a_site_are_for_ranks(here, tmp_path, seqmtl):
     seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
     error = seqmtl(f"scan {tmp_path}/m bee.fa -q -o {tmp_path}/out.bed").err
@@ -147,7 +130,7 @@ BAD = {
     f"ant.fa --negatives ant.csv {FREE}": "must be negatives, .* 60 of 120 have the label 1",
     f"ant.csv --negatives ant_bg.fa {FREE}": "must be positives, .* 60 of 120 have the label -1",
     f"ant=ant.fa bee.fa --negatives ant_bg.fa {FREE}": "but this names none; write NAME=bee.fa",
-    f"ant=ant.csv --organism bee {FREE}": "leave one of them out",
+    f"ant.csv --organism bee {FREE}": "no option --organism; NAME=FILE names the organism",
     f"ant=ant.csv Ant=bee.csv {FREE}": "'ant', 'Ant' for the same organism",
     f"ant.csv 30.csv {FREE} --features wd:2 --window 20": "in all files, got 3 here and None in",
     f"positive.csv {FREE}": "'task' has 2 positive and 0 negative",
@@ -176,11 +159,7 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
     for name, rows in files.items():
         (here / f"{name}.csv").write_text("\n".join(["sequence,label", *rows.split()]) + "\n")
     (here / "30.csv").write_text(f"sequence,label,site\n{'A' * 20},1,3\n{'C' * 20},0,3\n")
-    code = (
-        2
-        if data.startswith(("=", "K562", "x=", "ant=ant.csv --organism")) or "split" in data
-        else 1
-    )
+    code = 2 if data.startswith(("=", "K562", "x=", "ant.csv --organism")) or "split" in data else 1
     error = seqmtl(f"train {data} -o {tmp_path}/never", code).err
     assert re.search(BAD[data], error), error
     assert not (tmp_path / "never").exists()

@@ -6,7 +6,7 @@ import pytest
 from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree, Windows
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io import load_genome, read_fasta_windows, read_sites, read_windows
+from seqmtl.io import read_windows
 
 LENGTH = 21
 QUICK = "--selection none --features wd:2"
@@ -161,41 +161,11 @@ def test_two_names_of_a_task_are_refused_in_python(folder):
     assert fitted.model_.tasks == ("9606", "human")  # tables have tasks, not organisms
 
 
-def test_genomes_and_sites_of_one_organism(folder, run):
-    (folder / "s.bed").write_text("chr1\t50\t52\ta\t1\t+\nchr1\t90\t92\tb\t0\t+\n")
-    for names, message in (
-        ("worm c_elegans", "must have one name, got 'worm', 'c_elegans' for the same organism"),
-        ("worm worm", "--genome must name every organism once, got 'worm' twice"),
-    ):
-        sources = " ".join(f"--genome {n}=g.fa --sites {n}=s.bed" for n in names.split())
-        assert message in run(f"adapt model {sources} --organism cat -o out.model", 2)
-    err = run("explain model --genome worm=g.fa --sites 'C. elegans=s.bed' --max-order 1 -o gs")
-    assert "'worm' is 'C. elegans' in --sites" in err
-    assert "'c_elegans' is 'worm' in the data" in err
-
-
-def test_sites_of_one_organism_under_two_names(tmp_path):
-    (tmp_path / "g.fa").write_text(f">chr1\n{'ACGT' * 20}\n")
-    genome = load_genome(tmp_path / "g.fa", padding=9)
-    table = tmp_path / "sites.tsv"
-    head = "contig\tposition\tstrand\tlabel\torganism\n"
-    table.write_text(head + "chr1\t20\t+\t1\tC. elegans\nchr1\t30\t+\t-1\tfly\n")
-    found = read_sites(table, genome, window=9, organism="worm")
-    assert (len(found), found.task_names) == (1, ("worm",))
-    table.write_text(head + "chr1\t20\t+\t1\tC. elegans\nchr1\t30\t+\t-1\tworm\n")
-    with pytest.raises(
-        SeqmtlError, match=r"'worm' is given twice: it and 'C. elegans' are both 'wo"
-    ):
-        read_sites(table, genome, window=9, organism="worm")
-    with pytest.raises(InputFormatError, match=r"sites.tsv:3: .* got 'C. elegans', 'worm' for the"):
-        read_sites(table, genome, window=9)
-
-
 def test_headers_of_one_organism(tmp_path):
     path = tmp_path / "a.fa"
     path.write_text(">a organism=human label=1\nACGT\n>b organism=h_sapiens label=-1\nACGA\n")
     with pytest.raises(InputFormatError, match="must have one name, got 'human', 'h_sapiens'"):
-        read_fasta_windows(path)
+        read_windows(path)
 
 
 def test_a_split_of_a_table_has_its_own_names(tmp_path):

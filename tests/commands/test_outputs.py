@@ -71,10 +71,9 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
     before = contents(made)
     for command, name in (
         ("dataset of_itself.toml -o don", "don/sites.tsv"),
-        ("train don -o new.seqmtl --json {}", "don/summary.json"),
         ("train don -o {}", "don/excluded.tsv"),
         ("train don -o {}", "genomes/man.fa"),
-        ("train windows.tsv.gz -o new.seqmtl --tree tree.nwk --json {}", "tree.nwk"),
+        ("train windows.tsv.gz --tree tree.nwk -o {}", "tree.nwk"),
         ("calibrate m.seqmtl don -o new.seqmtl --json {}", "don/regions.tsv"),
         ("calibrate m.seqmtl don -o new.seqmtl --json {}", "m.seqmtl"),
         ("evaluate m.seqmtl don --json {}", "genomes/man.fa"),

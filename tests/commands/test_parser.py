@@ -82,7 +82,7 @@ def test_help_is_a_command_too(seqmtl):
         ("scan m g -o x --zzzz", "there is no option --zzzz (seqmtl help scan)\n"),
         ("report . --tree t -o x", "has the organism; report draws no tree ("),
         ("calibrate m d --method isotonic -o x", "no option --method; calibrate chooses the curve"),
-        ("scan m g -o x --format bde", "--format must be one of bigwig, bedgraph, bed, gff3, "),
+        ("scan m g -o x --format bde", "--format must be one of bigwig, bed, gff3, spsc, "),
         ("scan m g -o x --format bde", "got 'bde'; did you mean 'bed'? (seqmtl help scan)\n"),
         # names are those that were typed
         ("train d -o", "train: error: -o: expected one argument (seqmtl help train)\n"),
@@ -91,10 +91,7 @@ def test_help_is_a_command_too(seqmtl):
         ("scan m g -o x --min-probability 2", "--min-probability must be a number from 0 to 1"),
         ("scan m g -o x --min-probability -1 --format all", "must be a number from 0 to 1"),
         ("scan m g -o x --min-probability nan", "must be a number from 0 to 1"),
-        (
-            "variants m --vcf v --fasta f -o x.vcf --distance -1",
-            "--distance must be an integer of at least 0, got -1",
-        ),
+        ("train w.tsv -o m --seed -1", "--seed must be an integer of at least 0, got -1"),
         ("train w.tsv -o m -C 0", "a finite number above 0, got 0"),
         ("explain m -o x --max-order 11", "--max-order must be an integer from 1 to 10, got 11"),
         ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
@@ -130,7 +127,6 @@ def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
             "scan: error: --organism: task 'd_melanogastre' is not in the model's task kernel",
         ),
         (f"{scan} --like Quarx -o {tmp_path}/x.bed", "scan: error: --like: 'Quarx' is neither"),
-        (f"{scan} {fly} --contigs d -o {tmp_path}/x.bed", "scan: error: --contigs: contig must be"),
         ("similarity --tree metazoa --organisms human,muose", "--organisms: task 'muose' is not"),
     ):
         assert message in seqmtl(command, 2).err

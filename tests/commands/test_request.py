@@ -20,7 +20,7 @@ class Bases(Request):
     """Shared options."""
 
     share: float = option(kind=_kinds.share, default=0.5, help="share of the bases")
-    threads: int = option(kind=_kinds.positive_int, default=1, affects_output=False, help="threads")
+    workers: int = option(kind=_kinds.positive_int, default=1, affects_output=False, help="workers")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ def test_standard_output_has_one_name_but_not_as_a_folder():
 
 
 def test_a_fingerprint_has_json_values_of_the_options_that_change_the_result():
-    request = CountBases(data="x", genome=[("fly", "f.fa")], share=0.25, threads=5)
+    request = CountBases(data="x", genome=[("fly", "f.fa")], share=0.25, workers=5)
     assert request.fingerprint("limit") == {
         "data": "x",
         "C": 1.0,
@@ -113,7 +113,8 @@ def test_a_wrong_value_is_named(options, message):
 def test_a_wrong_value_on_the_command_line_is_a_usage_error():
     for words, name, message in (
         ("x -C 0", "C", "must be a finite number above 0, got 0.0"),
-        ("x --threads two", "threads", "must be an integer of at least 1, got 'two'"),
+        ("x --workers two", "workers", "must be an integer of at least 1, got 'two'"),
+        ("x --threads 0", None, "--threads must be an integer of at least 1, got 0"),
         ("x --sort left", "sort", "must be one of up, down, got 'left'"),
         ("", None, "the following arguments are required: DATA"),
     ):

@@ -201,25 +201,12 @@ def test_python_finds_the_site_or_does_not_know_it_but_never_takes_the_middle(
             continue
         told = "the model does not know which base of its windows is the site"
         assert told in seqmtl(command, 1).err
-        assert told in seqmtl(f"{command} --consensus AG", 1).err
         assert told in seqmtl("explain p.seqmtl -o e", 1).err
         head, *rows = (tmp_path / "w.tsv").read_text().splitlines()
         table = "\n".join([f"{head}\tsite", *(f"{row}\t44" for row in rows)]) + "\n"
         (tmp_path / "s.tsv").write_text(table)
         assert told in seqmtl("predict p.seqmtl s.tsv --split all", 1).err
-        (tmp_path / "s.bed").write_text("c\t500\t501\t.\t1\t+\n")
-        sites = "--genome x=g.fa --sites x=s.bed"
-        assert told in seqmtl(f"explain p.seqmtl {sites} -o e", 1).err
         assert "unknown" in seqmtl("info p.seqmtl").out
-
-
-def test_other_letters_are_looked_for_at_the_site_of_the_model(case, tmp_path, seqmtl):
-    """scan --consensus with a model of a site without letters that is not in the middle."""
-    sites = case("donor", 44, options="--site 44", has_letters=False)[1]
-    model = load("m.seqmtl")
-    assert (model.site.offset, model.site.letters) == (44, "")
-    seqmtl("scan m.seqmtl g.fa --organism x --consensus GT --threshold -100 -o calls.bed")
-    assert called(tmp_path, sites, 2) == sites
 
 
 def arrays_of(path):
@@ -239,8 +226,7 @@ def test_other_windows_are_placed_at_the_site(signal, offset, length, case, tmp_
         organism, label, text = row.split("\t")
         around = "N" * 60 + text + "N" * 60
         padded.append("\t".join([organism, label, around[60 + offset - 44 :][:60]]))
-    if is_given or length >= 60:
-        other = "\n".join([f"{head}\tsite", *(f"{row}\t{offset}" for row in rows)]) + "\n"
+    other = "\n".join([f"{head}\tsite", *(f"{row}\t{offset}" for row in rows)]) + "\n"
     (tmp_path / "other.tsv").write_text(other)
     (tmp_path / "padded.tsv").write_text("\n".join(padded) + "\n")
     results = []

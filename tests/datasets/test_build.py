@@ -16,7 +16,7 @@ from seqmtl import read_dataset
 from seqmtl.datasets import measure_leakage, read_config, write_dataset
 from seqmtl.datasets.duplicates import fingerprints
 from seqmtl.datasets.true_sites import word_numbers
-from seqmtl.io.dataset import read_split_genome
+from seqmtl.io.dataset import read_split_genome, read_summary
 from seqmtl.sequences import Windows, encode
 from seqmtl.sequences.sites import Sites
 from tests.oracles.annotation import reverse_complement
@@ -344,7 +344,7 @@ def test_the_leakage_of_the_files_is_that_of_the_summary(tmp_path):
     summary = build(tmp_path, config_text(organisms=("x", "y")))
     windows, sequences = {}, {}
     for name in "xy":
-        read = read_dataset(tmp_path / "out", organism=name).windows
+        read = read_dataset(tmp_path / "out", organism=name)
         columns = {"labels": read.labels, "splits": splits_of(read), "prints": fingerprints(read)}
         windows[name] = Sites(read.starts, read.is_reverse, columns)
         sequences[name] = read[np.flatnonzero(read.labels > 0)].matrix()
@@ -462,7 +462,7 @@ def test_many_contigs(tmp_path):
     contigs, genes = make_genome(17)
     write_inputs(tmp_path, contigs | scraps, genes)
     build(tmp_path, config_text(tables='[split]\nby = "blocks"'))
-    windows = read_dataset(tmp_path / "out").windows
+    windows = read_dataset(tmp_path / "out")
     assert windows.sequences() == list(cut(contigs | scraps, read_rows(tmp_path)))
 
 
@@ -499,7 +499,8 @@ def test_organisms_train_together_from_a_folder(tmp_path, seqmtl):
     (tmp_path / "config.toml").write_text(config_text("shift = 2", organisms=("x", "y")))
     folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
     seqmtl(f"dataset {tmp_path}/config.toml -o {folder} -q")
-    windows, site, _ = read_dataset(folder, split="train")
+    windows = read_dataset(folder, split="train")
+    site = read_summary(folder)["site"]
     assert site == {"offset": 7, "length": 2, "letters": "GT", "signal": "donor"}
     assert {s[7:9] for s in windows.sequences()} == {"GT"}
     seqmtl(f"train {folder} -o {model} --features wd:3 --window 13 --shift -1 -q")

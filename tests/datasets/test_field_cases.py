@@ -241,17 +241,7 @@ WRITTEN = {
         ALL,
     ),
     "CR as line ends": (lambda gene: gff3(gene).replace("\n", "\r"), ALL),
-    "introns alone, of transcripts": (lambda gene: _introns_alone(gene), (*SPLICE, *ENDS)),
-    "introns alone": (lambda gene: _introns_alone(gene, with_rows=False), SPLICE),
 }
-
-
-def _introns_alone(gene, *, with_rows=True):
-    """Return rows of introns, which name their transcript, and of that (GenomeTools)."""
-    text = row(gene, "mRNA", *_span(gene), f"ID={gene.name}.1") if with_rows else ""
-    return text + "".join(
-        row(gene, "intron", a, b, f"Parent={gene.name}.1") for a, b in gene.introns
-    )
 
 
 @pytest.mark.parametrize("case", WRITTEN)
@@ -260,17 +250,12 @@ def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case):
     check(tmp_path, "".join(map(write, GENES)), signals)
 
 
-def test_introns_alone_have_no_ends(tmp_path):
-    text = "".join(_introns_alone(gene, with_rows=False) for gene in GENES)
-    assert [found for _, found, _ in find(tmp_path, text, ENDS)] == [set()] * 2
-
-
-def test_rows_of_introns_of_one_parent_may_overlap(tmp_path):
-    gene = max(GENES, key=lambda gene: len(gene.introns))
-    (first, *_), (*_, last) = gene.introns[0], gene.introns[-1]
-    skipped = replace(gene, exons=((gene.exons[0][0], first), (last, gene.exons[-1][1])))
-    text = _introns_alone(gene) + _introns_alone(skipped, with_rows=False)
-    check(tmp_path, text, SPLICE, genes=[gene])
+def test_a_file_of_introns_is_one_of_junctions(tmp_path):
+    text = "".join(
+        row(g, "intron", a, b, f"Parent={g.name}.1") for g in GENES for a, b in g.introns
+    )
+    with pytest.raises(InputFormatError, match=r"only intron .* junctions instead of annotation"):
+        list(find(tmp_path, text, SPLICE))
 
 
 MIXED = {

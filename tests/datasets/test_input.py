@@ -9,7 +9,7 @@ import pytest
 from seqmtl import read_dataset
 from seqmtl.datasets import read_config
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.io import is_dataset
+from seqmtl.io import is_dataset, read_summary
 from tests.datasets.test_build import build, config_text, make_genome, read_rows, write_inputs
 
 
@@ -35,23 +35,10 @@ BAD_CONFIGS = {
     "decoys.ration is not a key .* did you mean 'ratio'": config_text(
         tables="[decoys]\nration = 2"
     ),
-    r"allow_missing_contigs is not a key .*; write it into \[organisms.NAME\]$": config_text(
+    "allow_missing_contigs is not a key .*; move it to its table$": config_text(
         "allow_missing_contigs = true"
     ),
-    r"sources is not a key .*; write it into \[sites\] or into \[organisms.NAME\]": config_text(
-        "sources = ['x']"
-    ),
-    r"valid is not a key .*; write it into \[split\] or into \[organisms.NAME.split\]": config_text(
-        "valid = 0.5"
-    ),
-    "organisms.x.seed is not a key .*; write it before the first table": config_text() + "seed = 2",
-    r"decoys.min_intron is not a key .*; write it into \[sites\]": config_text(
-        tables="[decoys]\nmin_intron = 2"
-    ),
-    "allow_missing_contig is not .* mean 'allow_missing_contigs'": config_text(
-        "allow_missing_contig = true"
-    ),
-    "organisms.x.gff is not a key .*; leave it out": config_text() + 'gff = "x.gff3"',
+    "organisms.x.seed is not a key .*; move it to its table": config_text() + "seed = 2",
     "signal must be one of .* mean 'donor'": config_text().replace("donor", "doner"),
     "signal must be given, got None": config_text().replace('signal = "donor"', ""),
     "signal must be one of .*, got {'a': 1}": config_text().replace('"donor"', "{ a = 1 }"),
@@ -212,12 +199,12 @@ def test_missing_files_and_named_splits(folder, seqmtl):
 
 
 def test_a_dataset_is_read_by_split_and_organism(dataset):
-    windows, site, summary = read_dataset(dataset)
+    windows, summary = read_dataset(dataset), read_summary(dataset)
     assert is_dataset(dataset)
     assert is_dataset(dataset / "windows.tsv")
     assert not is_dataset(dataset / "summary.json")
     assert not is_dataset(dataset.parent)
-    assert site == summary["site"] == {"offset": 9, "length": 2, "letters": "GT", "signal": "donor"}
+    assert summary["site"] == {"offset": 9, "length": 2, "letters": "GT", "signal": "donor"}
     rows = read_rows(dataset.parent)
     assert windows.tasks.tolist() == [row["organism"] for row in rows]
     assert windows.split.tolist() == [row["split"] for row in rows]
@@ -226,7 +213,7 @@ def test_a_dataset_is_read_by_split_and_organism(dataset):
     assert windows.names.tolist() == [
         f"{r['contig']}:{r['start']}-{r['end']}({r['strand']})" for r in rows
     ]
-    part = read_dataset(dataset / "windows.tsv", split="train", organism="y").windows
+    part = read_dataset(dataset / "windows.tsv", split="train", organism="y")
     assert part.task_names == ("y",)
     chosen = [r["split"] == "train" and r["organism"] == "y" for r in rows]
     assert part.sequences() == windows[chosen].sequences()
@@ -234,12 +221,12 @@ def test_a_dataset_is_read_by_split_and_organism(dataset):
 
 def test_windows_in_several_blocks(dataset):
     """The rows of a table of more than a megabyte, organisms one after the other and mixed."""
-    few = read_dataset(dataset).windows
+    few = read_dataset(dataset)
     header, *rows = (dataset / "windows.tsv").read_text().splitlines(keepends=True)
     n_times = (1 << 20) // len("".join(rows)) + 2
     order = np.random.default_rng(0).permutation(len(rows) * n_times) % len(rows)
     (dataset / "windows.tsv").write_text(header + "".join(rows[i] for i in order))
-    many = read_dataset(dataset).windows
+    many = read_dataset(dataset)
     for name in ("starts", "is_reverse", "labels", "task_ids", "split", "weights"):
         np.testing.assert_array_equal(getattr(many, name), getattr(few, name)[order])
 
@@ -253,11 +240,10 @@ def test_errors_of_a_dataset(dataset):
         read_dataset(dataset, split="dev")
     with pytest.raises(InputFormatError, match=r"absent: .* but there is no such file; check its"):
         read_dataset("absent")
-    genome = dataset.parent / "x.fa"
+    genome, whole = dataset.parent / "x.fa", read_dataset(dataset).sequences()
     moved = genome.rename(dataset.parent / "moved.fa")
     with pytest.raises(SeqmtlError, match=r"genome of x must be at .*x.fa, but there is no such"):
         read_dataset(dataset)
-    windows = read_dataset(dataset, genomes={"x": moved}).windows
     genome.write_bytes(moved.read_bytes() + b"\n")
     with pytest.raises(SeqmtlError, match=r"that the dataset was made from, .* bytes, not"):
         read_dataset(dataset)
@@ -266,7 +252,7 @@ def test_errors_of_a_dataset(dataset):
     with pytest.raises(SeqmtlError, match=r"genome of x must be .* but the bases in .* differ"):
         read_dataset(dataset)
     moved.rename(genome)
-    assert read_dataset(dataset).windows.sequences() == windows.sequences()
+    assert read_dataset(dataset).sequences() == whole
     table = dataset / "windows.tsv"
     text = table.read_text()
     for old, new, message in (
@@ -300,26 +286,26 @@ def test_errors_of_a_dataset(dataset):
 
 def test_a_dataset_can_be_moved_with_its_genomes(folder, tmp_path_factory):
     build(folder, config_text())
-    expected = read_dataset(folder / "out").windows.sequences()
+    expected = read_dataset(folder / "out").sequences()
     moved = tmp_path_factory.mktemp("elsewhere") / "all"
     shutil.move(folder, moved)
     link = moved.parent / "link"
     link.symlink_to(moved / "out")
-    assert read_dataset(link).windows.sequences() == expected
+    assert read_dataset(link).sequences() == expected
 
 
 def test_a_dataset_can_be_moved_alone_and_linked(folder, dataset):
-    expected = read_dataset(dataset).windows.matrix()
+    expected = read_dataset(dataset).matrix()
     (folder / "elsewhere").mkdir()
     moved = shutil.move(dataset, folder / "elsewhere" / "data")
     (folder / "link").symlink_to(moved)
     for place in (moved, folder / "link", folder / "link" / "windows.tsv"):
-        assert (read_dataset(place).windows.matrix() == expected).all()
+        assert (read_dataset(place).matrix() == expected).all()
     (folder / "y.fa").rename(folder / "z.fa")
     with pytest.raises(SeqmtlError, match=r"at \S+/elsewhere/y\.fa or \S+/y\.fa, but .* a link"):
         read_dataset(moved)
     (folder / "elsewhere" / "y.fa").symlink_to(folder / "z.fa")
-    assert (read_dataset(moved).windows.matrix() == expected).all()
+    assert (read_dataset(moved).matrix() == expected).all()
 
 
 def test_the_command_writes_where_it_may(folder, seqmtl):
@@ -352,7 +338,7 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
     (other / "notes.txt").write_text("mine")
     told = seqmtl(f"{command} {other}", 1).err
     assert "must be empty or an earlier dataset" in told
-    seqmtl(f"{command} {other} --force")
+    assert "no option --force; name a folder" in seqmtl(f"{command} {other} --force", 2).err
     (folder / "loop").symlink_to("loop")
     for name in ("x.fa", "loop"):
         assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/{name}", 1).err

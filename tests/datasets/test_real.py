@@ -10,6 +10,7 @@ import pytest
 
 from seqmtl import read_dataset
 from seqmtl.commands.main import main
+from seqmtl.io import read_summary
 from tests.oracles.annotation import LENGTHS, read_fasta, reverse_complement, sites_of
 
 PF, SC, PIECES = "genome_pfalciparum", "genome_scerevisiae", "genomes_1pct"
@@ -159,7 +160,7 @@ def yeast_tss(tmp_path_factory, shared_data):
 
 def test_sites_of_a_bed_and_windows_as_they_are_in_the_genome(yeast_tss, shared_data, fasta):
     folder, _ = yeast_tss
-    windows, _, summary = read_dataset(folder)
+    windows, summary = read_dataset(folder), read_summary(folder)
     facts = summary["organisms"]["yeast"]
     with gzip.open(shared_data / SC / "tss_epdnew.bed.gz", "rt") as rows:
         places = {(f[0], int(f[1]), f[5].strip()) for f in (row.split("\t") for row in rows)}
@@ -189,4 +190,4 @@ def test_windows_as_bedtools_cuts_them(tmp_path, yeast_tss):
         check=True,
     ).stdout
     sequences = [line.upper() for line in text.splitlines() if not line.startswith(">")]
-    assert read_dataset(folder).windows.sequences() == sequences
+    assert read_dataset(folder).sequences() == sequences

@@ -17,7 +17,7 @@ def folder(world):
 
 def test_a_dataset_is_read_as_windows(folder):
     for options in ({}, {"split": "train"}, {"organism": "b", "split": "test"}):
-        windows, expected = read_windows(folder, **options), read_dataset(folder, **options).windows
+        windows, expected = read_windows(folder, **options), read_dataset(folder, **options)
         assert windows.sequences() == expected.sequences()
         assert list(windows.labels) == list(expected.labels)
     short = read_windows(folder, window=21)

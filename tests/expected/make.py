@@ -182,7 +182,7 @@ def prepare() -> None:
     write_simulation(simulated, "sim")
     train_in_double_precision(
         "sim/windows.tsv.gz -q --tree sim/tree.nwk --window 41 --features wd:3 --selection none "
-        "-o m.seqmtl --json train.json"
+        "-o m.seqmtl"
     )
 
 
@@ -194,7 +194,6 @@ def training() -> Outputs:
     outputs = {
         f"train/{name}.json": describe_model(f"{name}.seqmtl") for name in ("m", "default", "mkl")
     }
-    outputs["train/summary.json"] = read_json("train.json")
     outputs["train/info.json"] = as_json(json.loads(run("info m.seqmtl --json -")))
     lines = run("info m.seqmtl").splitlines(keepends=True)
     outputs["train/info.txt"] = "".join(

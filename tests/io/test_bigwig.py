@@ -29,12 +29,11 @@ def write(path, lengths, tracks, step=100_000):
             starts, values = tracks.get(contig, (np.zeros(0, np.int64), np.zeros(0)))
             for first in range(0, starts.size, step):
                 part = slice(first, first + step)
-                packed = pack(layout, contig, starts[part], values[part])
-                rows = packed.sections.copy()
+                data, rows, bins = pack(layout, contig, starts[part], values[part])
                 rows["offset"] += np.uint64(stream.tell())
-                stream.write(packed.data)
+                stream.write(data)
                 sections.write(rows.tobytes())
-                zoom.write(packed.zoom.tobytes())
+                zoom.write(bins.tobytes())
         layout.finish(stream, sections, zoom)
     return path
 
@@ -124,9 +123,9 @@ def test_neighbours_take_less_room_than_scattered_bases(case):
     values = np.random.default_rng(0).normal(size=2048).astype(np.float32)
     run = pack(layout, "c", np.arange(2048), values)
     apart = pack(layout, "c", 7 * np.arange(2048), values)
-    kinds = [zlib.decompress(part.data)[20] for part in (run, apart)]
+    kinds = [zlib.decompress(data)[20] for data, *_ in (run, apart)]
     assert kinds == [3, 2]
-    assert len(run.data) < len(apart.data)
+    assert len(run[0]) < len(apart[0])
 
 
 @settings(max_examples=40)
@@ -208,10 +207,11 @@ def test_many_small_contigs_are_packed_together(tmp_path):
     tracks = {name: random_track(rng, n, 0.4, (5, n - 5)) for name, n in lengths.items() if n > 99}
     layout, sizes = BigWigLayout(lengths), [len(starts) for starts, _ in tracks.values()]
     starts, values = (np.concatenate(column) for column in zip(*tracks.values(), strict=True))
-    packed = layout.pack([*tracks], np.repeat(np.arange(len(tracks)), sizes), starts, values)
+    numbers = np.repeat(np.arange(len(tracks)), sizes)
+    packed, _, zoom = layout.pack([*tracks], numbers, starts, values)
     alone = [pack(layout, name, *track) for name, track in tracks.items()]
-    assert packed.data == b"".join(own.data for own in alone)
-    assert packed.zoom.tobytes() == b"".join(own.zoom.tobytes() for own in alone)
+    assert packed == b"".join(data for data, *_ in alone)
+    assert zoom.tobytes() == b"".join(bins.tobytes() for *_, bins in alone)
     path = write(tmp_path / "x.bw", lengths, tracks)
     with pybigwig.open(str(path)) as file:
         for name, n in lengths.items():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import read_contigs, read_fasta_windows, read_windows
+from seqmtl.io import read_contigs, read_windows
 from seqmtl.io.fasta import scan_fasta
 from seqmtl.sequences import decode
 
@@ -127,7 +127,7 @@ def test_labels_and_organisms_in_headers(write):
         ">s3, label=1; Organism=worm\nACGT\n"
         ">gi|44 LABEL=-1,organism=fly rest=\nACGT\n"
     )
-    assert windows_of(read_fasta_windows(write(text))) == [
+    assert windows_of(read_windows(write(text))) == [
         ("1", "worm", -1, "ACGT"),
         ("s2", "fly", 1, "ACGT"),
         ("s3", "worm", 1, "ACGT"),
@@ -154,37 +154,36 @@ def test_labels_and_organisms_in_headers(write):
     ],
 )
 def test_names_of_several_words_in_headers(write, header, organism):
-    (row,) = windows_of(read_fasta_windows(write(f">{header}\nACGT\n")))
+    (row,) = windows_of(read_windows(write(f">{header}\nACGT\n")))
     assert row == ("s", organism, 1, "ACGT")
 
 
 def test_species_of_one_genus_are_two_organisms(write):
     text = ">a organism=Drosophila melanogaster label=1\nAC\n"
-    windows = read_fasta_windows(write(text + text.replace("melanogaster", "simulans")))
+    windows = read_windows(write(text + text.replace("melanogaster", "simulans")))
     assert windows.task_names == ("Drosophila melanogaster", "Drosophila simulans")
 
 
 def test_splits_in_headers(write):
     text = ">a split=train label=1\nAC\n>b label=0 Split=test\nGT\n>c split=train label=0\nCC\n"
-    for read in (read_fasta_windows, read_windows):
-        windows = read(write(text))
-        assert windows.split_names == ("train", "test")
-        assert windows.splits.tolist() == [0, 1, 0]
-        assert read(write(text), split="train").names.tolist() == ["a", "c"]
-        with pytest.raises(InputFormatError, match=r"train \(2 rows\), test \(1 rows\), got 'dev'"):
-            read(write(text), split="dev")
-    assert len(read_fasta_windows(write(text.replace("plit", "plat")), require_labels=False)) == 3
+    windows = read_windows(write(text))
+    assert windows.split_names == ("train", "test")
+    assert windows.splits.tolist() == [0, 1, 0]
+    assert read_windows(write(text), split="train").names.tolist() == ["a", "c"]
+    with pytest.raises(InputFormatError, match=r"train \(2 rows\), test \(1 rows\), got 'dev'"):
+        read_windows(write(text), split="dev")
+    assert len(read_windows(write(text.replace("plit", "plat")), require_labels=False)) == 3
 
 
 def test_an_organism_that_is_given_comes_before_the_headers(write):
     path = write(gzip.compress(b">a organism=fly label=1\nAC\n>b\nGT\n"))
-    windows = read_fasta_windows(path, organism="ant", require_labels=False)
+    windows = read_windows(path, organism="ant", require_labels=False)
     assert windows_of(windows) == [("a", "ant", 1, "AC"), ("b", "ant", 0, "GT")]
 
 
 def test_names_may_be_repeated(write, caplog):
     """Peak callers name all summits of a peak alike."""
-    windows = read_fasta_windows(write(">a label=1\nAC\n>b label=-1\nGT\n>a label=-1\nCC\n"))
+    windows = read_windows(write(">a label=1\nAC\n>b label=-1\nGT\n>a label=-1\nCC\n"))
     assert windows_of(windows) == [
         ("a", "task", 1, "AC"),
         ("b", "task", -1, "GT"),
@@ -194,14 +193,12 @@ def test_names_may_be_repeated(write, caplog):
 
 
 def test_window_takes_the_centre(write):
-    windows = read_fasta_windows(
-        write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False
-    )
+    windows = read_windows(write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False)
     assert windows.sequences() == ["TACG", "CGTA"]
     assert windows.codes.size == 8
     assert windows.task_names == ("task",)
     with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
-        read_fasta_windows(write(TEXT), window=0)
+        read_windows(write(TEXT), window=0)
 
 
 BAD_WINDOWS = [
@@ -243,7 +240,7 @@ BAD_WINDOWS = [
 @pytest.mark.parametrize(("content", "options", "message", "line", "record"), BAD_WINDOWS)
 def test_bad_windows_are_refused(write, content, options, message, line, record):
     with pytest.raises(InputFormatError, match=message) as caught:
-        read_fasta_windows(write(content), **options)
+        read_windows(write(content), **options)
     assert (caught.value.line, caught.value.record) == (line, record)
 
 

@@ -73,19 +73,15 @@ def alignments(ref, alt):
         yield pairs
 
 
-def effect(score, site, length, contig, start, ref, alt, distance=None):
+def effect(score, site, length, contig, start, ref, alt):
     """Return ((gain, {(strand, place), ...}), (loss, {...})) of one allele."""
     assert contig[start : start + len(ref)] == ref
     changed = contig[:start] + alt + contig[start + len(ref) :]
     before, after = (profile(score, site, length, text) for text in (contig, changed))
-    begin, m, _ = zone(contig, changed)
     best = None
     for pairs in alignments(contig, changed):
         deltas = {}
         for p, q, anchor in pairs:
-            if distance is not None and p is not None and q is not None:
-                if begin - p > distance or p - (begin + m - 1) > distance:
-                    continue
             for strand in (0, 1):
                 delta = after.get((strand, q), (0, 0))[1] - before.get((strand, p), (0, 0))[1]
                 deltas.setdefault((strand, anchor), []).append(delta)

@@ -78,7 +78,6 @@ def test_annotated_genomes_become_models_tracks_introns_and_a_report(tmp_path):
     assert code == 0, messages
     results = tmp_path / "results"
     page = (results / "report.html").read_text()
-    assert "Genome scans" in page
     assert "splice donors" in page
     assert "ROC and precision-recall curves of donor" in page
     metrics = json.loads((results / "acceptor" / "metrics.json").read_text())

@@ -23,40 +23,7 @@ _SUMMARY = {
     "excluded": {"why": 1},
     "config": {"seed": 0},
 }
-_METRICS = {
-    "auroc": [0.5, 0.6],
-    "auprc_windows": [0.1, 0.2],
-    "auroc_interval": [[0.4, 0.6], [0.5, 0.7]],
-    "auprc_windows_interval": [[0.0, 0.2], [0.1, 0.3]],
-}
-_COMPARISON = {
-    "schema_version": 2,
-    "version": "0.1.0",
-    "settings": {"seed": 0},
-    "drawn": ["train", "test"],
-    "splits": [0, 1],
-    "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},
-    "methods": {
-        name: {"tasks": {"ape": _METRICS}, "chosen": [{}, {}], "converged": [True, True]}
-        for name in ("mtl", "union")
-    },
-}
-_SCAN = {
-    "command": "scan",
-    "seqmtl_version": "0.1.0",
-    "model": "m.seqmtl",
-    "genome": "g.fa",
-    "scans": [
-        {
-            "organism": "ape",
-            "files": ["a.bed"],
-            "n_bases": 10,
-            "n_scored": 5,
-            "n_reported": 1,
-            "megabases_per_second": 2.5,
-        }
-    ],
-}
+_COMPARISON = {"settings": {"seed": 0}, "sizes": {"ape": {}}, "methods": {"mtl": {}}}
 _TASK = {
     "n_positive": 7,
     "expected": 6.5,
@@ -133,16 +100,12 @@ def _page(folder):
 
 
 def test_the_documents_of_these_tests_are_shown(folder):
-    documents_of = {"comparison": _COMPARISON, "scan": _SCAN, "metrics": _EVALUATION}
-    for name, document in documents_of.items():
-        (folder / f"{name}.json").write_text(json.dumps(document))
+    (folder / "metrics.json").write_text(json.dumps(_EVALUATION))
     found, page = _page(folder)
     assert found.skipped == []
-    assert found.comparisons == {"comparison.json": _COMPARISON}
-    assert found.scans == {"scan.json": _SCAN}
     assert found.signals["donor"].metrics == {"m": _EVALUATION}
     assert "Windows of 41 bases around splice donors" in page
-    assert "results/comparison.json" in page
+    assert "results/metrics.json" in page
     assert "Splice donors (m.seqmtl): mean AUPRC (genome) 0.300" in page
 
 
@@ -189,7 +152,7 @@ def test_foreign_files(folder, name):
         b'{"kind": "seqmtl dataset"}',
         b'{"kind": ["seqmtl dataset"]}',
         b"[" + b"0," * 10**6 + b"0]",
-        b'{"command": "scan", "seqmtl_version": 1}',
+        b'{"command": "annotate", "seqmtl_version": 1}',
         b'{"command": {"scan": 1}}',
         b'{"methods": {}, "sizes": {}, "settings": {}}',
         b'{"signal": "donor", "models": []}',
@@ -197,12 +160,12 @@ def test_foreign_files(folder, name):
         b'{"signal": "x", "split": 3, "tasks": {}}',
         b'{"signal": "donor", "split": "test", "tasks": {}}',
         b'{"signals": ["ecg", "emg"], "split": "test"}',
-        b'{"command": "scan", "scans": [{}]}',
+        b'{"command": "annotate", "scans": [{}]}',
     ):
         (folder / name).write_bytes(content)
         found = read_folder(folder)
         assert list(found.signals) == ["donor"]
-        assert found.comparisons == found.scans == found.pairs == {}
+        assert found.introns == found.pairs == {}
         assert found.signals["donor"].metrics == {}
         assert all(name in line and "\n" not in line for line in found.skipped)
     (folder / name).write_bytes(b"{")
@@ -213,10 +176,7 @@ def test_documents_that_are_not_shown_are_named(folder):
     path = str(folder / "scan.json")
     for document, why in (
         (_METRICS_OF_TASKS, "an evaluation of windows; the page shows evaluations of datasets"),
-        (
-            {**_COMPARISON, "schema_version": 1},
-            "a comparison of another version of seqmtl; run seqmtl compare again",
-        ),
+        (_COMPARISON, "a comparison of methods; seqmtl compare --plot draws it"),
     ):
         (folder / "scan.json").write_text(json.dumps(document))
         (line,) = read_folder(folder).skipped

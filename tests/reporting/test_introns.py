@@ -1,21 +1,18 @@
 """Introns found without labels, and those of an annotation."""
 
 import pytest
-from numpy.testing import assert_allclose
 
 from seqmtl.commands.scan import Scan
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.loading import load
 from seqmtl.reporting.introns import (
-    Calls,
     PredictedIntrons,
     annotated_introns,
-    by_intron,
-    calls_in,
     intron_rows,
+    introns_of,
     likely_lengths,
-    read_calls,
+    read_introns,
 )
 
 FOUND = """\
@@ -43,7 +40,7 @@ def files(tmp_path):
 
 
 def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand(files):
-    found = by_intron(read_calls(files[0]))
+    found = read_introns(files[0])
     assert list(found) == [
         ("chr1", 10, 20, False),
         ("chr1", 10, 20, True),
@@ -64,32 +61,6 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
         "ant: 3 introns predicted (p >= 0.5); 1 of the 2 introns in known.gff3 are among them."
     )
     assert PredictedIntrons("ant", rows).sentence() == "ant: 3 introns predicted (p >= 0.5)."
-
-
-@pytest.mark.parametrize(
-    ("n", "known", "is_warned"),
-    [
-        (90, 30, True),  # a third of the probable introns of a fly
-        (90, 75, False),  # .83 are within a factor of 1.25 of .9
-        (4, 2, False),  # as chance has it
-        (0, 0, False),
-    ],
-)
-def test_warning_of_probable_introns_that_an_annotation_lacks(n, known, is_warned):
-    rows = [
-        {
-            "min_probability": least,
-            "predicted": n,
-            "annotated": known,
-            "others": n - known,
-            "missed": 5,
-        }
-        for least in (0.1, 0.5, 0.9)
-    ]
-    own = PredictedIntrons("fly", rows, "a/known.gff3")
-    text = "fly: only 33% of 90 introns with p >= 0.9 are in known.gff3"
-    assert own.warning().startswith(text) if is_warned else own.warning() == ""
-    assert PredictedIntrons("fly", rows).warning() == ""
 
 
 def test_gaps_without_splice_sites_are_no_introns(tmp_path):
@@ -165,7 +136,7 @@ def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
     name, paths = "HG#1#a/b;c", (tmp_path / "raw.gff3", tmp_path / "escaped.gff3")
     for path, written in zip(paths, (name, "HG%231%23a%2Fb%3Bc"), strict=True):
         path.write_text(f"{written}\tseqmtl\tintron\t11\t20\t0.9\t+\t.\tID=a\n")
-        assert by_intron(read_calls(path)) == {(name, 10, 20, False): 0.9}
+        assert read_introns(path) == {(name, 10, 20, False): 0.9}
     exons = [
         f'{name}\tx\texon\t{start}\t{end}\t.\t+\t.\tgene_id "g"; transcript_id "t";\n'
         for start, end in ((1, 10), (21, 30))
@@ -175,17 +146,12 @@ def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
     assert known == {(name, 10, 20, False)}
 
 
-def test_calls_in_memory_are_those_of_the_files(world, tmp_path):
+def test_introns_in_memory_are_those_of_the_file(world, tmp_path):
     genome = str(world.simulation / "genomes/a.fa")
     scan = Scan(model="x", genome=genome, organism="a", output=f"{tmp_path}/x", format="all")
-    calls = Calls()
-    (entry,) = scan.scan(load(world.paired), calls.add)
-    for kind, error in (("introns", 0.0), ("donor", 1e-5), ("acceptor", 1e-5)):
-        called, written = [*calls.of(kind)], [*calls_in(entry["files"], kind)]
-        sites, of_files = ([(contig, *call[:3]) for contig, call in c] for c in (called, written))
-        assert sites == of_files != []
-        p, of_files = ([call.probability for _, call in c] for c in (called, written))
-        assert_allclose(p, of_files, rtol=0, atol=error)
+    called = {}
+    scan.scan(load(world.paired), lambda block, sites: called.update(introns_of(block, sites)))
+    assert list(called.items()) == list(read_introns(f"{tmp_path}/x.introns.gff3").items()) != []
 
 
 def test_lengths_are_those_of_probable_introns():

@@ -16,7 +16,6 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
 from seqmtl.reporting.folder import read_folder
-from seqmtl.reporting.signal_sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates
 from tests.invocation import run
@@ -47,23 +46,9 @@ class Page(HTMLParser):
         assert tag in VOID or self.open.pop() == tag
 
 
-def _comparison(n, score):
-    """Return the document of a comparison of one method on one organism."""
-    metrics = {"auroc": [score], "auprc_windows": [score]}
-    metrics |= {f"{metric}_interval": [[score, score]] for metric in ("auroc", "auprc_windows")}
-    return {
-        "schema_version": 2,
-        "drawn": [],
-        "splits": [0],
-        "settings": {},
-        "sizes": {"bee": {"train": {"n": n}}},
-        "methods": {"union": {"tasks": {"bee": metrics}, "chosen": [{}], "converged": [True]}},
-    }
-
-
 @pytest.fixture(scope="module")
 def results(world, tmp_path_factory):
-    """A dataset, three models, two evaluations and comparisons in a folder."""
+    """A dataset, three models and two evaluations in a folder."""
     out = tmp_path_factory.mktemp("report") / "out"
     (out / "acceptor").mkdir(parents=True)
     data, alone, joint = (
@@ -78,8 +63,6 @@ def results(world, tmp_path_factory):
     run(f"evaluate {joint} {data} --bootstrap 20 --json {out}/joint.json {plot}")
     run(f"evaluate {alone} {data} --bootstrap 0 --json {out}/acceptor/alone.json")
     run(f"evaluate {joint} {data} --bootstrap 0 --split valid --json {out}/v.json")
-    for n, score in ((90, 0.5), (300, 0.7)):
-        (out / f"comparison{n}.json").write_text(json.dumps(_comparison(n, score)))
     (out / "notes.json").write_text("{broken")
     (out / "cut.seqmtl").write_bytes(joint.read_bytes()[:1000])
     return out
@@ -107,7 +90,6 @@ def test_files_are_recognised_by_their_content(results, evaluated):
     assert signal.ordered_metrics() == evaluated
     assert list(signal.ordered_metrics()) == ["joint", "acceptor/alone"]
     assert signal.curves == {"joint": str(results / "curves.png")}
-    assert set(contents.comparisons) == {"comparison90.json", "comparison300.json"}
     skipped = "\n".join(contents.skipped)
     for name in ("notes.json", "cut.seqmtl", "v.json: evaluated on the split 'valid'"):
         assert name in skipped
@@ -136,12 +118,8 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
     parsed = Page(text)
     assert re.findall(r"<h2>(.*?)</h2>", text) == [
         "Data",
-        "Similarity",
         "Accuracy",
-        "Calibration",
         "Feature importance",
-        "Models",
-        "Comparison of methods",
         "About this page",
     ]
     assert "genes &amp; more.html" in text
@@ -152,7 +130,7 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
     anchors = [f"#{value}" for key, value in parsed.attributes if key == "id"]
     assert [address for address in addresses if address[0] == "#"] == anchors
     files = {address for address in addresses if address[0] != "#"}
-    assert {"out/joint.json", "out/joint.seqmtl", "out/comparison90.json"} <= files
+    assert {"out/joint.json", "out/joint.seqmtl"} <= files
     assert all((page.parent / name).is_file() for name in files)
     for image in parsed.images:
         kind, content = image["src"].split(";base64,")
@@ -168,8 +146,7 @@ def test_the_page_is_whole_and_needs_no_network(results, page):
         "Fraction of true sites",
     ):
         assert sum(alternative.startswith(title) for alternative in titles) >= 1
-    # of the evaluations, and of two comparisons
-    assert titles.count("AUROC and AUPRC by organism and method") == 3
+    assert titles.count("AUROC and AUPRC by organism and method") == 1
 
 
 def test_the_numbers_are_those_of_evaluate(evaluated, page):
@@ -206,20 +183,6 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels()
     signal.dataset = {}
     signal.metrics = {"a_individual": {}, "b_union": {}}
     assert signal.main == "d_default"
-
-
-def test_an_organism_that_was_added_has_a_trust_and_no_cost():
-    training = {"selection": {"tasks": {"a": {"trust": 0.5, "C": 2.0}}}}
-    model = _model(TaskKernel.union(["a", "ant"]), training)
-    signal = Signal("donor", models={"m": model}, files={"m": "m.seqmtl"})
-    assert not hyperparameters(signal)["has_adapted"]
-    training["adapted"] = {"ant": {"trust": {"0": 0.5, "0.5": 0.5}}}
-    assert hyperparameters(signal) == {
-        "head": ["Organism", "Trust in relatives", "C"],
-        "rows": [["a", "0.50", "2"], ["ant", "0.25", ""]],
-        "has_adapted": True,
-        "files": ["m.seqmtl"],
-    }
 
 
 def _metrics(value, half, n_tasks=4):

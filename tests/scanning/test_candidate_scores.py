@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import MultiTaskModel, Windows
-from seqmtl.commands.explain import Explain
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.scanning import candidate_scores
 from seqmtl.scanning.candidate_scores import score_candidates
@@ -194,17 +193,6 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
     run(f"predict {path} {out} -o {scores}")
     rows = [row.split("\t") for row in scores.read_text().splitlines()[1:]]
     assert {row[4] for row in rows} == {"yes"}
-    places = [place[1:] for place in known["test"] if place[0] == "x"]
-    (tmp_path / "x.bed").write_text(
-        "".join(f"{contig}\t{at}\t{at + 2}\t.\t1\t{strand}\n" for contig, at, strand in places)
-    )
-    files = {"genome": {"x": folder / "x.fa"}, "sites": {"x": tmp_path / "x.bed"}}
-    request = Explain(model="m", output="explained", **files)
-    windows = request.read_for(model, None, require_labels=False)
-    assert model.site.is_in(windows).all()
-    assert_allclose(
-        model.decision_function(windows), expected.scores[expected.tasks == "x"], atol=1e-4
-    )
     moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
     for windows, where in (
         (_table(tmp_path / "moved.tsv", moved), f"GT at base {offset + 1}"),

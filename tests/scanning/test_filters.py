@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -90,7 +88,6 @@ def steps(contigs, write):
     lines = [f"{c}\t{a}\t{b}\tx" for c, regions in REGIONS.items() for a, b in regions]
     text = "\r\n".join(["track name=x", "# comment", "", *lines]).encode()
     bed = write(gzip.compress(text), "regions.bed.gz")
-    names = write("c3\n\nc1\n", "names.txt")
     return {
         "regions": (
             ["--regions", bed],
@@ -99,8 +96,6 @@ def steps(contigs, write):
         ),
         "threshold": (["--threshold", "-0.5"], lambda r: r[3] >= -0.5, {*SIZES}),
         "min_probability": (["--min-probability", "0.2"], lambda r: r[3] >= AT_02, {*SIZES}),
-        "contigs": (["--contigs", "c2,c1"], lambda r: True, {"c1", "c2"}),
-        "contigs in a file": (["--contigs", f"@{names}"], lambda r: True, {"c1", "c3"}),
     }
 
 
@@ -109,10 +104,7 @@ def steps(contigs, write):
     [
         ["regions"],
         ["threshold", "min_probability"],
-        ["contigs"],
-        ["contigs in a file"],
-        ["regions", "threshold", "min_probability", "contigs"],
-        ["regions", "contigs in a file"],
+        ["regions", "threshold", "min_probability"],
     ],
 )
 def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names):
@@ -122,8 +114,6 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
     n_candidates = len(rows)
     for name in names:
         options += steps[name][0]
-        if name.startswith("contigs"):
-            continue
         passing = [row for row in rows if steps[name][1](row)]
         removed[name], rows = len(rows) - len(passing), passing
         assert 0 < removed[name] < n_candidates
@@ -138,29 +128,6 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
     assert ("sites that start in given regions" in header) == ("regions" in names)
     assert ("raw score >= -0.5" in header) == ("threshold" in names)
     assert ("probability >= 0.2" in header) == ("min_probability" in names)
-
-
-def test_no_contig_that_is_asked_for_has_a_region(filtered, write):
-    rows, summary = filtered("--regions", write("c1\t1000\t29000\n"), "--contigs", "c2")
-    assert rows == []
-    assert (summary["n_contigs"], summary["n_contigs_excluded"]) == (0, 3)
-
-
-def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, filtered, tmp_path):
-    from pyfaidx import Faidx
-
-    genome = tmp_path / "genome.fa"
-    shutil.copy(folder / "genome.fa", genome)
-    options = ("--contigs", "c2")
-    found = [filtered(*options, genome=genome)]
-    Faidx(str(genome)).close()
-    text = genome.read_bytes()
-    genome.write_bytes(text[:4] + b"#" + text[5:])  # in c1, a letter that none can read
-    os.utime(genome, (0, 0))
-    found.append(filtered(*options, genome=genome))
-    (rows, summary), (again, same) = found
-    assert again == rows
-    assert all(summary[name] == same[name] for name in ("n_bases", "removed", "n_scored"))
 
 
 @pytest.mark.parametrize("top", [1, 7, 10_000])
@@ -203,15 +170,11 @@ def test_filters_that_cannot_be_are_refused(filters, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--contigs", "c9"], "contig must be one of the genome's (c1, c2, c3), got 'c9'"),
-        (["--contigs", "c1:1-9"], "; parts of contigs are for --regions"),
-        (["--contigs", "c1,c9"], "; write names with commas into a file, a name a line, and give"),
-        (["--contigs", ","], "--contigs must name the contigs to scan, got none"),
+        (["--contigs", "c1"], "no option --contigs; samtools faidx GENOME NAME > part.fa"),
+        (["--consensus", "any"], "no option --consensus; sites have the letters of training"),
+        (["--format", "bedgraph"], "must be bigwig; bigWigToBedGraph makes bedGraph of its"),
+        (["-o", "{tmp}/x.bg"], "bigWigToBedGraph makes bedGraph of .bw"),
         (["--min-probability", "2"], "--min-probability must be a number from 0 to 1, got 2.0"),
-        (["--consensus", "AGG"], None),
-        (["--consensus", "G"], "--consensus must be letters that begin with GT, or any, got 'G'"),
-        (["--consensus", "xy"], "--consensus must be 2 of the letters"),
-        (["--consensus", ""], "--consensus must have a value, got an empty text"),
         (["--regions", ""], "--regions must name a file, got an empty text"),
         (["--format", "bigwig", "-o", "-"], "bigwig cannot be written to standard output"),
         (["--format", "bigwig", "-o", "{tmp}/x.bw.gz"], "name it without .gz"),
@@ -222,18 +185,16 @@ def test_filters_that_cannot_be_are_refused(filters, message):
     ],
 )
 def test_wrong_options_are_refused_before_the_scan(scan, tmp_path, capsys, options, message):
-    code = 0 if message is None else 1 if message == "create it first" else 2
+    code = 1 if message == "create it first" else 2
     scan(*(option.format(tmp=tmp_path) for option in options), code=code)
-    if message:
-        assert message in capsys.readouterr().err
-        assert list(tmp_path.iterdir()) == []
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("name", "options", "asking"),
     [
         ("x.bw", [], "bigwig"),
-        ("x.bed", ["--contigs", "c1"], "--contigs"),
         ("x.bed", ["--regions", "r.bed"], "--regions"),
     ],
 )
@@ -273,11 +234,7 @@ def test_letters_that_are_reported_are_logged(contigs, scan, tmp_path, capsys):
     out = scan()
     message = capsys.readouterr().err
     assert "reporting only sites with the letters GT" in message
-    assert "use --consensus any to report every position" in message
     assert "consensus GT" in out.read_text().splitlines()[0]
-    scan("--consensus", "GT,GC")
-    assert "have GT at the site, but --consensus is GT,GC" in capsys.readouterr().err
-    assert "consensus" not in scan("--consensus", "ANY").read_text().splitlines()[0]
     make_model(tmp_path / "model.seqmtl", letters="GT,GC")
     rows = bed_rows(scan("-q", model=tmp_path / "model.seqmtl"))
     cut = [(contigs[c][s : s + 2].upper(), strand) for c, s, strand, _ in rows]
@@ -295,24 +252,27 @@ def test_low_splice_scores_are_counted(every, scan, capsys):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_probabilities_of_an_uncalibrated_model_are_warned_of_once(scan, capsys, suffix):
-    has_probabilities = suffix not in ("bw", "bedgraph")
+    has_probabilities = suffix != "bw"
     for options, n in (([], has_probabilities), (["--min-probability", "0.5"], 1)):
         scan(*options, out=f"x.{suffix}")
         assert capsys.readouterr().err.count(UNCALIBRATED) == n
 
 
 def test_tracks_hold_probabilities_if_the_organism_is_calibrated(scan, tmp_path, capsys):
+    pybigwig = pytest.importorskip("pyBigWig")
     y = np.repeat([1, -1], 50)
     path = tmp_path / "model.seqmtl"
     model = calibrated(path, np.random.default_rng(0).normal(size=100) + y, y)
     values = {}
     for name, options in {"default": [], "fly": ["--organism", "fly"]}.items():
-        values[name] = text_rows(scan(*options, out=f"{name}.bedgraph", model=path))
-        values[f"raw_{name}"] = text_rows(scan(*options, out=f"raw_{name}.bedgraph"))
+        scan(*options, out=f"{name}.bw", model=path)
+        scan(*options, out=f"raw_{name}.bw")
+        for track in (name, f"raw_{name}"):
+            with pybigwig.open(str(tmp_path / f"{track}.plus.bw")) as file:
+                values[track] = [v for c in file.chroms() for *_, v in file.intervals(c) or ()]
     assert values["fly"] == values["raw_fly"]
-    scores = np.array([float(row[3]) for row in values["raw_default"]])
-    p = model.probability(scores, ["man"] * scores.size)
-    np.testing.assert_allclose([float(row[3]) for row in values["default"]], p, atol=5e-6)
+    p = model.probability(np.array(values["raw_default"]), ["man"] * len(values["default"]))
+    np.testing.assert_allclose(values["default"], p, atol=1e-4)
     scan("--min-probability", "0.5", model=path)
     assert "not calibrated" not in capsys.readouterr().err
     scan("--organism", "fly", model=path)
@@ -332,7 +292,7 @@ def test_lines_are_in_the_order_of_the_scores(scan, tmp_path):
 
 def test_probabilities_from_relatives_are_for_ranking(scan, tmp_path, capsys):
     make_model(tmp_path / "model.seqmtl", relatives=("moth",))
-    for suffix, n in (("bed", 1), ("bedgraph", 0)):
+    for suffix, n in (("bed", 1), ("bw", 0)):
         scan("--organism", "moth", out=f"x.{suffix}", model=tmp_path / "model.seqmtl")
         message = capsys.readouterr().err
         assert message.count("moth: probabilities are the weighted mean log-odds of its") == n

@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 import subprocess
+from dataclasses import replace
 from urllib.parse import unquote
 
 import numpy as np
@@ -101,8 +102,12 @@ def candidates(site, contigs, letters):
 def scan(folder, models, tmp_path):
     """Return a function that scans and returns the path of the output."""
 
-    def scan_to(name, *options, signal="donor", genome=None, code=0):
+    def scan_to(name, *options, signal="donor", letters=True, genome=None, code=0):
         model, out = folder / f"{signal}.seqmtl", tmp_path / name
+        if not letters:
+            without = replace(models[signal], site=replace(models[signal].site, letters=""))
+            model = tmp_path.parent / f"{tmp_path.name}.seqmtl"
+            without.save(model)
         fasta = folder / "genome.fa" if genome is None else genome
         return run_scan(folder, out, "-q", *options, model=model, genome=fasta, code=code)
 
@@ -121,7 +126,7 @@ def junctions(model, sites):
 
 @pytest.mark.parametrize("letters", ["GT", ""])
 def test_bed_has_the_sites_with_the_letters_of_the_training_alone(scan, models, expected, letters):
-    rows = text_rows(scan("x.bed", *([] if letters else ["--consensus", "any"])))
+    rows = text_rows(scan("x.bed", letters=letters))
     sites = expected("donor", letters)
     assert [(r[0], int(r[1]), r[5]) for r in rows] == [*sites]
     assert all(int(r[2]) == int(r[1]) + 2 for r in rows)
@@ -134,8 +139,7 @@ def test_bed_has_the_sites_with_the_letters_of_the_training_alone(scan, models, 
 @pytest.mark.parametrize("letters", ["GT", ""])
 def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters):
     pybigwig = pytest.importorskip("pyBigWig")
-    options = [] if letters else ["--consensus", "any"]
-    scan("x.bw", *options)
+    scan("x.bw", letters=letters)
     assert {p.name for p in tmp_path.iterdir()} == {"x.plus.bw", "x.minus.bw"}
     for strand, name in (("+", "x.plus.bw"), ("-", "x.minus.bw")):
         with pybigwig.open(str(tmp_path / name)) as file:
@@ -153,9 +157,7 @@ def test_probabilities_as_values(folder, models, contigs, expected, tmp_path):
     pybigwig = pytest.importorskip("pyBigWig")
     finder = finder_of(models["donor"], "man")
     track = TrackOptions("probability", {name: len(text) for name, text in contigs.items()})
-    for suffix in ("bw", "bedgraph"):
-        contigs_read = read_contigs(folder / "genome.fa")
-        write_scan(tmp_path / f"x.{suffix}", contigs_read, finder, track=track)
+    write_scan(tmp_path / "x.bw", read_contigs(folder / "genome.fa"), finder, track=track)
     sites = expected()
     wanted = dict(zip(sites, probabilities(models["donor"], sites).tolist(), strict=True))
     found = {}
@@ -165,10 +167,6 @@ def test_probabilities_as_values(folder, models, contigs, expected, tmp_path):
                 found |= {(c, a, strand): v for a, _, v in file.intervals(c) or ()}
     assert found.keys() == wanted.keys()
     assert max(abs(found[key] - wanted[key]) for key in wanted) <= 1e-4
-    for contig, start, end, value in text_rows(tmp_path / "x.bedgraph"):
-        for place in range(int(start), int(end)):
-            of_strands = (found.get((contig, place, strand), -1) for strand in "+-")
-            assert float(value) == pytest.approx(max(of_strands), abs=1.1e-6)
 
 
 def test_gff3_is_read_by_gffutils(scan, models, expected):
@@ -245,7 +243,7 @@ def test_splice_scores_need_a_splice_model(scan, capsys):
     assert len({r[3] for r in rows}) == 23  # no letters in common: every position, N too
 
 
-@pytest.mark.parametrize("suffix", ["bed", "gff3", "bedgraph"])
+@pytest.mark.parametrize("suffix", ["bed", "gff3"])
 def test_tabix_and_bedtools_read_them(scan, contigs, expected, tmp_path, suffix):
     pytest.importorskip("pysam")
     need("tabix")
@@ -256,8 +254,7 @@ def test_tabix_and_bedtools_read_them(scan, contigs, expected, tmp_path, suffix)
     shift = suffix == "gff3"
     lines = call("tabix", str(path), f"chr10:{begin + 1}-{end}").splitlines()
     starts = {int(line.split("\t")[3 if shift else 1]) - shift for line in lines}
-    length = 1 if suffix == "bedgraph" else 2
-    assert starts == {s for c, s, _ in expected() if c == "chr10" and begin - length < s < end}
+    assert starts == {s for c, s, _ in expected() if c == "chr10" and begin - 2 < s < end}
     text = "".join(f"{name}\t{len(letters)}\n" for name, letters in contigs.items())
     (tmp_path / "sizes").write_text(text)
     ordered = call("bedtools", "sort", "-faidx", str(tmp_path / "sizes"), "-i", str(path))

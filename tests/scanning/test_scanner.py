@@ -18,7 +18,6 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning import Scanner, SiteFinder, TrackOptions, write_scan
 from seqmtl.scanning.blocks import cut_blocks, join_contigs
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.writers.bed import merge_values
 from seqmtl.scanning.writers.formats import format_of
 from seqmtl.sequences import decode, encode, reverse_complement
 from seqmtl.sequences.sites import Sites
@@ -227,14 +226,6 @@ class TestSites:
         finder = SiteFinder(Scanner([np.zeros((6, 4))]))
         assert found_in(whole("ACGTAC"), finder).on_strand(True).starts.tolist() == [2]
 
-    def test_values_are_merged(self):
-        given = np.array([1, 0, 1, 1, 2, 2, 0, 3], dtype=np.float32)
-        starts, ends, values = merge_values(np.array([3, 4, 4, 5, 6, 9, 10, 10]), given)
-        assert starts.tolist() == [3, 6, 9, 10]
-        assert ends.tolist() == [6, 7, 10, 11]
-        assert values.tolist() == [1, 2, 2, 3]
-        assert given[2] == 1
-
 
 CONTIGS = {
     "chrI": make_contig(np.random.default_rng(31), 400, 0.02),
@@ -273,26 +264,6 @@ class TestFiles:
             assert 0 <= fields[:, 0].min() <= fields[:, 0].max() <= 1000
         expected = 1000 / (1 + np.exp(-fields[:, 1]))
         np.testing.assert_allclose(fields[:, 0], expected, atol=0.6)
-
-    def test_bedgraph_is_sorted_disjoint_and_the_larger_strand(self):
-        _, rows, summary = scan(file_format="bedgraph")
-        assert len(rows) == summary.n_records
-        for name, text in CONTIGS.items():
-            best: dict[int, float] = {}
-            for start, _, score in brute_sites(text):
-                best[start] = max(score, best.get(start, -np.inf))
-            values, end_before = {}, 0
-            for _, start, end, value in (row for row in rows if row[0] == name):
-                assert end_before <= int(start) < int(end)
-                end_before = int(end)
-                values.update(dict.fromkeys(range(int(start), int(end)), float(value)))
-            assert values.keys() == best.keys()
-            assert all(abs(values[start] - best[start]) <= 1e-4 for start in best)
-
-    def test_long_runs_of_n_take_few_lines(self):
-        _, rows, summary = scan(pieces=[whole("N" * 5000, "c")], file_format="bedgraph")
-        assert rows == [["c", "4", "4995", "0.25000"]]
-        assert summary.n_mixed == summary.n_scored == 2 * 4989
 
     def test_summary_and_short_contigs(self, caplog):
         progress = []
@@ -337,7 +308,6 @@ class TestFiles:
     def test_format_by_name(self):
         names = {
             "bed": "a.bed a.bed.gz sites - a.b/sites",
-            "bedgraph": "a.bg a.BEDGRAPH a.bg.gz",
             "bigwig": "a.bigWig",
             "gff3": "a.GFF",
             "spsc": "a.tsv.gz a.spsc",
@@ -377,12 +347,9 @@ class TestSmallContigs:
             {},
             {"consensus": "AG", "filters": SiteFilters(threshold=0.0)},
             {"consensus": "GT,GC"},
-            {"filters": SiteFilters(contigs={"c0", "c1", "c3", "c4", "c9", "c10", "c44"})},
         ],
     )
-    @pytest.mark.parametrize(
-        ("file_format", "block"), [("bed", 70), ("gff3", 250_000), ("bedgraph", 70)]
-    )
+    @pytest.mark.parametrize(("file_format", "block"), [("bed", 70), ("gff3", 250_000)])
     def test_they_have_the_lines_and_counts_of_each_alone(self, options, block, file_format):
         pieces, finder = self.pieces(self.contigs()), SiteFinder(SCANNER, **options, block=block)
         together = scan(finder, pieces, file_format=file_format)

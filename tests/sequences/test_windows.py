@@ -15,13 +15,10 @@ from seqmtl.sequences import (
     ContigTable,
     Genome,
     Windows,
-    add_decoys,
     concatenate,
     decode,
     encode,
 )
-from seqmtl.sequences.consensus import consensus_pair
-from seqmtl.sequences.decoys import CLEARANCE
 from seqmtl.sequences.windows import name_table, row_names
 
 
@@ -214,114 +211,6 @@ def random_genome(seed: int, sizes: list[int], padding: int = 30) -> Genome:
     bounds = np.cumsum([0, *sizes])
     contigs = {f"c{i}": text[bounds[i] : bounds[i + 1]] for i in range(len(sizes))}
     return genome_of(contigs, padding)
-
-
-def naive_ag_windows(genome: Genome, length: int) -> list[tuple[int, bool]]:
-    """All windows inside contigs without N that have AG where a site's dinucleotide lies."""
-    found = []
-    for name, first in zip(genome.names, genome.starts.tolist(), strict=True):
-        text = decode(genome.contig(name))
-        for start in range(len(text) - length + 1):
-            cut = Seq(text[start : start + length])
-            for reverse, letters in ((False, cut), (True, cut.reverse_complement())):
-                if "N" not in letters and letters[length // 2 - 1 : length // 2 + 1] == "AG":
-                    found.append((first + start, reverse))
-    return found
-
-
-def sites_at(genome: Genome, places: list[tuple[int, bool]], length: int, **columns) -> Windows:
-    starts, is_reverse = zip(*places, strict=True)
-    labels = np.ones(len(places))
-    columns |= {"is_reverse": is_reverse, "labels": labels, "locator": genome.locator}
-    return Windows(genome.codes, starts, length, **columns)
-
-
-def center(start: int, reverse: bool, length: int) -> int:
-    return start + (length - 1 - length // 2 if reverse else length // 2)
-
-
-@pytest.mark.parametrize(("block", "length"), [(37, 20), (1 << 20, 21)])
-def test_decoys_are_drawn_from_exactly_the_places_left(length, block, monkeypatch):
-    monkeypatch.setattr("seqmtl.sequences.candidates._BLOCK", block)
-    genome = random_genome(3, [2000, 700, 15, 900])
-    places = naive_ag_windows(genome, length)
-    true = places[::50]
-    centers = np.array([center(*place, length) for place in true])
-    left = {p for p in places if abs(centers - center(*p, length)).min() > CLEARANCE}
-    sites = sites_at(genome, true, length, task_names=("worm",))
-    assert consensus_pair(sites) == (length // 2 - 1, "AG")
-
-    drawn = add_decoys(sites, genome, ratio=len(left) / len(true), seed=1)
-    decoys = drawn[drawn.labels < 0]
-    found = [*zip(decoys.starts.tolist(), decoys.is_reverse.tolist(), strict=True)]
-    assert sorted(found) == sorted(left)
-    assert drawn.labels[: len(true)].tolist() == [1] * len(true)
-    assert drawn.codes is genome.codes
-    assert set(drawn.tasks) == {"worm"}
-
-    some = [add_decoys(sites, genome, ratio=5, seed=seed) for seed in (1, 1, 2)]
-    assert len(some[0]) == 6 * len(true)
-    assert np.array_equal(some[0].starts, some[1].starts)
-    assert not np.array_equal(some[0].starts, some[2].starts)
-    pairs = zip(some[0].starts[len(true) :], some[0].is_reverse[len(true) :], strict=True)
-    assert {(int(start), bool(reverse)) for start, reverse in pairs} <= left
-
-    with pytest.raises(ValueError, match=rf"{len(left):,} found; lower the ratio"):
-        add_decoys(sites, genome, ratio=len(left) / len(true) + 1)
-
-
-def test_decoys_without_a_shared_pair_come_from_anywhere():
-    genome = random_genome(7, [20_000])
-    rng = np.random.default_rng(0)
-    sites = sites_at(genome, [(start, False) for start in rng.integers(30, 19_000, 60)], 20)
-    sites = sites[[("N" not in letters) for letters in sites.sequences()]]
-    assert consensus_pair(sites) is None
-    assert consensus_pair(Windows.from_strings(["NNNN", "NNNN"])) is None
-    drawn = add_decoys(sites, genome, ratio=40)
-    decoys = drawn[drawn.labels < 0]
-    assert len({*zip(decoys.starts, decoys.is_reverse, strict=True)}) == len(decoys)
-    assert not any("N" in letters for letters in decoys.sequences())
-    counts = np.bincount(["ACGT".index(letters[9]) for letters in decoys.sequences()])
-    assert (counts > 0.15 * len(decoys)).all()
-    assert 0.4 < decoys.is_reverse.mean() < 0.6
-    apart = np.abs(decoys.starts[:, None] - sites.starts[None])
-    assert apart[~decoys.is_reverse].min() > CLEARANCE
-
-
-def test_decoys_take_the_split_of_the_nearest_site():
-    genome = random_genome(9, [3000, 3000])
-    chosen = naive_ag_windows(genome, 20)[::60]
-    splits = [int(start >= genome.starts[1]) for start, _ in chosen]
-    sites = sites_at(genome, chosen, 20, splits=splits, split_names=("train", "test"))
-    drawn = add_decoys(sites, genome, ratio=3)
-    centers = np.array([center(s, r, 20) for s, r in chosen])
-    for start, reverse, split in zip(drawn.starts, drawn.is_reverse, drawn.splits, strict=True):
-        distance = np.abs(centers - center(start, reverse, 20))
-        assert split in {int(sites.splits[i]) for i in np.flatnonzero(distance == distance.min())}
-    alone = add_decoys(sites[:1], genome, ratio=3)
-    assert set(alone.split) == {"train"}
-
-
-def test_decoys_refuse_what_they_cannot_extend():
-    genome = genome_of({"c": "ACGTACGTAGCT" * 20})
-    sites = Windows(genome.codes, [10, 30], 8, labels=[1, 1], locator=genome.locator)
-    mixed = Windows(genome.codes, [10, 30], 8, labels=[1, -1])
-    two = Windows(genome.codes, [10, 30], 8, labels=[1, 1], task_ids=[0, 1], task_names=("a", "b"))
-    tight = genome_of({"a": "ACGTACGT", "b": "ACGTACGT"}, padding=0)
-    # one contig shorter than the windows, in the same buffer
-    short = Genome(tight.codes, ContigTable(("a",), np.array([0]), np.array([2])), 0)
-    one = Windows(tight.codes, [0], 4, labels=[1])
-    for windows, of, ratio, message in (
-        (sites, genome, 0, "ratio must be above 0, got 0"),
-        (sites[:0], genome, 10, r"true sites \(\+1\), got 0 such of 0"),
-        (mixed, genome, 10, "got 1 such of 2"),
-        (Windows.from_strings(["ACGT"], [1]), genome, 10, "lie in the genome given"),
-        (two, genome, 10, "of one organism"),
-        (one, tight, 10, "load it with padding"),
-        (one, short, 10, "0 found"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            add_decoys(windows, of, ratio=ratio)
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,11 @@ import json
 import re
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from seqmtl.loading import load
-from seqmtl.reporting.folder_sections import paired_models
 from seqmtl.sequences import encode
 from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
 from seqmtl.splicing.genetic_code import STOPS
@@ -99,14 +97,6 @@ def test_the_precision_of_the_shipped_model_is_that_of_the_recorded_benchmark():
     assert "d_magna" not in stored["insects"]["organisms"]
     members = [name for facts in stored.values() for name in facts["organisms"]]
     assert len(members) == len({*members})
-
-
-def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):
-    model = load(case / "splice")
-    contents = SimpleNamespace(paired={"m": model}, path_of=lambda name: name)
-    for model.training, names in (({}, ["a", "b"]), ({"unlabelled": {"b": {}}}, ["b"])):
-        cells = [row[0] for row in paired_models(contents)["rows"]]
-        assert [cell["text"] if isinstance(cell, dict) else cell for cell in cells] == names
 
 
 def test_precision_and_recall_by_hand():

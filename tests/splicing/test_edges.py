@@ -70,7 +70,7 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
     for organism, signals in (("a", [*ENDS, *EDGES]), ("b", [*ENDS, "stop"])):
         command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism {organism}"
-        run(f"{command} --contigs chr1 -o {genes}/{organism}.bed")
+        run(f"{command} -o {genes}/{organism}.bed")
         expected, _ = whole_contig(model, organism, genome.contig("chr1"))
         for signal in signals:
             found = sites_in(genes / f"{organism}.{signal}.bed")
@@ -173,7 +173,7 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
     scales = {edge.signal: edge.scale for edge in model.layer["c"].edges}
     assert scales == dict.fromkeys(EDGES, 0.0)
     for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
-        options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
+        options = f"--organism a -o {tmp_path}/{name}.bed"
         run(f"scan {given} {case}/sim/genomes/a.fa {options}")
     for signal in load(genes / "genes").site_models:
         before, after = (

@@ -114,7 +114,7 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
         if not n_excluded:
             assert_allclose(got, np.sort(expected), atol=2e-3)
         labels = held.labels > 0
-        windows = read_dataset(case / f"{signal}s", split="test", organism="b").windows
+        windows = read_dataset(case / f"{signal}s", split="test", organism="b")
         assert labels.sum() == (windows.labels > 0).sum()
 
 

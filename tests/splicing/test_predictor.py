@@ -129,7 +129,6 @@ def test_letters_that_are_none_are_refused(case):
         ("zzz", {}, SeqmtlError, "zzz"),
         (None, {"like": "nosuch"}, SeqmtlError, "nosuch"),
         ("a", {"like": "b"}, UsageError, "'a' is in the model already"),
-        ("a", {"consensus": "GT"}, UsageError, "not for a model of seqmtl pair"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused(new, organism, options, error, message):

@@ -87,7 +87,7 @@ def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
         _scan(case, folder / name, f"{options} --threads {threads}")
         folders.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert folders[0] == folders[1]
-    assert len(folders[0]) == {"x.bw": 4, "x.bedgraph": 2, "x.introns.gff3.gz": 2}.get(name, 1)
+    assert len(folders[0]) == {"x.bw": 4, "x.introns.gff3.gz": 2}.get(name, 1)
 
 
 def test_spsc_holds_both_signals(case, expected, tmp_path):
@@ -198,15 +198,18 @@ def test_a_scan_tells_what_is_in_the_files_of_all_formats(case, tmp_path, seqmtl
     assert 0 < removed < candidates
 
 
-def test_contigs_and_filters(case, expected, tmp_path):
-    options = f"--contigs chr2 --min-probability 0.3 --json {tmp_path}/x.json"
-    _scan(case, tmp_path / "x.bed", options)
+def test_regions_and_filters(case, expected, tmp_path):
     sites = expected[0]["donor"]
     wanted = {key for key, p in sites.items() if key[0] == "chr2" and p >= 0.3}
-    assert sites_in(tmp_path / "x.donor.bed").keys() == wanted
+    regions, last = tmp_path / "r.bed", max(start for _, start, _ in wanted)
+    regions.write_text(f"chr2\t0\t{last}\n")
+    options = f"--regions {regions} --min-probability 0.3 --json {tmp_path}/x.json"
+    _scan(case, tmp_path / "x.bed", options)
+    assert sites_in(tmp_path / "x.donor.bed").keys() == {key for key in wanted if key[1] < last}
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
     assert summary["n_contigs"] == 1
-    assert summary["n_candidates"] == summary["n_reported"] + summary["removed"]["min_probability"]
+    n_removed = sum(summary["removed"].values())
+    assert summary["n_candidates"] == summary["n_reported"] + n_removed
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +226,7 @@ def small_contigs(case, tmp_path_factory):
         "--format introns --top 7",
         "--format bed --min-probability 0.01",
         "--format spsc",
-        "--format gff3 --contigs c1,c2,c5,c7,c8,c40,c41",
+        "--format gff3 --min-probability 0.1",
     ],
 )
 def test_small_contigs_are_scanned_together_as_each_alone(

@@ -111,7 +111,7 @@ def _score(case, contig, variants, **options):
 def test_effects_are_those_of_whole_contigs(case, contig, variants):
     scorer, effects = _score(case, contig, variants)
     zones = _alleles(case, contig, variants)[1]
-    reach = scorer._flank - int(scorer._spares[0, 0])
+    reach = scorer._flank
     assert reach == max(3_000, load(case / "splice").layer_of("a").span) + 41
     n_large = 0
     for i, variant in enumerate(variants):

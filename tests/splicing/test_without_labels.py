@@ -63,7 +63,6 @@ def test_like_an_organism_of_the_model_is_a_relative(scan):
         ("--organism b --like a", None, "organism 'b' is in the model already"),
         ("--like zzz", None, "'zzz' is neither an organism of the model"),
         ("--like auto", "-", "cannot come from standard input or a pipe; give it as a file"),
-        ("--like auto --organism all", None, "--like places one organism"),
         ("--like auto", "nowhere.fa", "nowhere.fa: No such file"),
     ],
 )
@@ -89,14 +88,13 @@ def test_variants_by_a_relative_are_those_of_a_model_that_has_it(new, tmp_path, 
 def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     model = tmp_path / "c.seqmtl"
     options = f"--genome c={_genome(new)} --organism c --like auto"
-    shown = seqmtl(f"adapt {new}/pair.seqmtl {options} --plot {tmp_path}/rounds.svg -o {model}").err
+    shown = seqmtl(f"adapt {new}/pair.seqmtl {options} -o {model}").err
     rounds = load(model).training["unlabelled"]["c"]["rounds"]
     assert len(rounds) > 1
     assert f"{len(rounds) - 1} round(s)" in shown
     assert shown.count("note:     0 ") == 1
     assert "c: no labels, 240,000 bases of its genome" in seqmtl(f"info {model}").out
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
-    assert (tmp_path / "rounds.svg").stat().st_size > 1000
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
@@ -118,10 +116,6 @@ def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
     assert sum("adapted to predictions of the model" in line for line in own) == 2
     assert not any("true site" in line or "positive" in line for line in own)
     assert sum("true sites" in line for line in lines) == 4  # those of a and of b
-    seqmtl(f"report {tmp_path} -o {tmp_path}/page.html")
-    page = (tmp_path / "page.html").read_text()
-    rows = re.findall(r'<th scope="row">([abc])</th><td>[\d,]+</td><td>([a-z ]+)</td>', page)
-    assert dict(rows) == {"c": "called"}  # a and b have labels: `info` has them
     other = load(model)
     other.training["unlabelled"]["c"]["warnings"] = ["other"]
     other.save(tmp_path / "other.seqmtl")
@@ -202,8 +196,8 @@ def test_annotate_makes_all(new, tmp_path, seqmtl, monkeypatch):
     assert "<h1>Introns of c</h1>" in (tmp_path / "page.html").read_text()
     summary = (out / "summary.json").read_text()
     (out / "summary.json").write_text(summary.replace("c.fa", "moved.fa"))
-    shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
-    assert "all gaps between exons count as introns, including those of tRNAs, because" in shown
+    shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html", 1).err
+    assert "moved.fa: no such genome; run seqmtl report where annotate was run" in shown
     letters = read_fasta(_genome(new))
     other = "".join(f">{name}\n{text[::-1]}\n" for name, text in letters.items())
     (tmp_path / "moved.fa").write_text(other)
@@ -287,7 +281,7 @@ def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqm
     assert ["<figure" in page for page in pages] == [True, False]
     tables = [re.findall("<table>.*?</table>", page, re.DOTALL) for page in pages]
     assert tables[0][:2] == tables[1][:2]  # those of introns and rounds; others tell times
-    assert len(tables[0]) == len(tables[1]) > 3
+    assert len(tables[0]) == len(tables[1]) == 2
     of_both = [files_of(tmp_path / name, but=_TIMED) for name in ("with", "without")]
     assert of_both[0] == of_both[1]
 
@@ -295,14 +289,13 @@ def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqm
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("adapt {new}/pair.seqmtl --genome c={genome} --organism c --plot x.svg -o x.seqmtl", 2),
         ("compare {new}/donors --json x.json --plot x.svg", 2),
         ("explain {new}/donor {new}/donors -o x", 1),
     ],
 )
 def test_commands_without_matplotlib_refuse_to_draw(new, tmp_path, monkeypatch, command, code):
     monkeypatch.chdir(tmp_path)
-    told = _without_matplotlib(command.format(new=new, genome=_genome(new)), code)
+    told = _without_matplotlib(command.format(new=new), code)
     assert "needs matplotlib; run: pip install matplotlib" in told
     assert "Traceback" not in told
     assert not list(tmp_path.iterdir())

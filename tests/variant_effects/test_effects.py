@@ -59,14 +59,14 @@ def make_genome(**contigs):
     return Genome(np.concatenate(buffer), table, 1)
 
 
-def check(name, contig, start, ref, alt, distance=None, genome=None):
+def check(name, contig, start, ref, alt, genome=None):
     """Compare one allele with the oracle, and return gain and loss."""
     model = MODELS[name]
     genome = make_genome(I=contig) if genome is None else genome
-    found = score_variants(model, genome, [("I", start, ref, alt)], ORGANISM, distance=distance)
+    found = score_variants(model, genome, [("I", start, ref, alt)], ORGANISM)
     assert found.reasons == [""]
     args = (SCORES[name], model.site, LENGTH, contig, start, ref, alt)
-    for c, (change, places) in enumerate(effect(*args, distance=distance)):
+    for c, (change, places) in enumerate(effect(*args)):
         assert found.changes[0, c] == pytest.approx(change, abs=2e-4)
         if not places or change < 1e-3:
             continue
@@ -131,25 +131,23 @@ def variants(draw):
 
 
 @settings(max_examples=60)
-@given(variants(), st.sampled_from(sorted(SITES)), st.sampled_from([None, None, 0, 2, 7]))
-def test_any_variant(variant, name, distance):
-    check(name, *variant, distance=distance)
+@given(variants(), st.sampled_from(sorted(SITES)))
+def test_any_variant(variant, name):
+    check(name, *variant)
 
 
-def changes_of(name, contig, start, ref, alt, distance=None):
+def changes_of(name, contig, start, ref, alt):
     genome = make_genome(I=contig)
-    found = score_variants(
-        MODELS[name], genome, [("I", start, ref, alt)], ORGANISM, distance=distance
-    )
+    found = score_variants(MODELS[name], genome, [("I", start, ref, alt)], ORGANISM)
     return tuple(found.changes[0])
 
 
 @settings(max_examples=40)
-@given(variants(), st.sampled_from(sorted(SITES)), st.sampled_from([None, 3]))
-def test_a_mirrored_variant_has_the_same_gain_and_loss(variant, name, distance):
+@given(variants(), st.sampled_from(sorted(SITES)))
+def test_a_mirrored_variant_has_the_same_gain_and_loss(variant, name):
     contig, start, ref, alt = variant
     there = (mirror(contig), len(contig) - start - len(ref), mirror(ref), mirror(alt))
-    assert changes_of(name, *variant, distance) == changes_of(name, *there, distance)
+    assert changes_of(name, *variant) == changes_of(name, *there)
 
 
 @settings(max_examples=40)
@@ -260,8 +258,6 @@ def test_no_variants():
 
 
 def test_arguments_are_checked():
-    with pytest.raises(ValueError, match="distance must be 0 or more, got -1"):
-        EffectScorer(MODELS["donor"], ORGANISM, distance=-1)
     with pytest.raises(ValueError, match="task 'mouse' is not in the model's task kernel"):
         EffectScorer(MODELS["donor"], "mouse")
     regression = make_model(SITES["donor"])

@@ -313,13 +313,9 @@ class TestContigs:
     def test_chr_is_suggested(self, run, write):
         text = HEADER + COLUMNS + "\n" + record(5, "A", "C", "chrI")
         _, told = run(write(text, "in.vcf"), code=1)
-        assert "'chr' is removed from those asked for: rename one side, by --chrom-map" in told
-
-    def test_a_map_of_names(self, run, write, vcf_path, tmp_path):
-        wanted = records(run(vcf_path))[:5]
-        names = write("#vcf\tgenome\nchromosome1\tI\n\nchromosome2\tII\n", "names.tsv")
-        got = records(run(self.renamed(write), "--chrom-map", names, output="two.vcf"))
-        assert [line.replace("chromosome1\t", "I\t") for line in got] == wanted
+        assert (
+            "'chr' is removed from those asked for: rename one side, such as with bcftools" in told
+        )
 
 
 class TestSeveralSignals:
@@ -403,7 +399,6 @@ def test_a_bad_record_is_refused_before_effects_are_written(seqmtl, model_path, 
         (1, ["--tsv", "no/out.tsv"], "no folder no; create it first"),
         (2, ["-o", "-", "--tsv", "-"], "only one output can go to standard output"),
         (2, ["--organism", "mouse"], "task 'mouse'"),
-        (1, ["--chrom-map", "absent.tsv"], "absent.tsv"),
     ],
 )
 def test_bad_options(run, vcf_path, tmp_path, monkeypatch, code, options, message):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl.exceptions import UsageError
 from seqmtl.io import load_genome
 from seqmtl.sequences import Windows
 from seqmtl.variant_effects import score_variants
@@ -127,13 +126,6 @@ def test_vcf(seqmtl, tmp_path, write):
         )
         numbers = [float(row[name]) for name in ("score_ref", "score_alt", "delta")]
         assert numbers == pytest.approx([before, after, after - before], abs=2e-5)
-    err = seqmtl(f"{run} -o {tmp_path}/x.vcf --distance 3", 2).err
-    assert "--distance is for models of sites" in err
-
-
-def test_windows_have_no_distance(genome):
-    with pytest.raises(UsageError, match="distance is for models of sites"):
-        score_variants(MODEL, genome[1], [("I", 1, "", "A")], "fly", distance=2)
 
 
 def test_record_of_a_long_deletion(seqmtl, tmp_path, write):

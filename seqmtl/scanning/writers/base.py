@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.bgzip import packer
-from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block, Finder
-from seqmtl.scanning.writers.lines import Field, Fields, format_lines, name_field
+from seqmtl.scanning.writers.lines import Fields, format_lines
 from seqmtl.sequences.sites import Sites
 
 #: Sites in a block, by signal.
@@ -27,7 +26,7 @@ class TrackOptions(NamedTuple):
     Attributes
     ----------
     value : {"score", "probability"}
-        Values in bedGraph and bigWig.
+        Values in bigWig.
     lengths : mapping of str to int, optional
         Length of every contig in bases; required by bigWig, listed in GFF3.
     number : int
@@ -188,110 +187,3 @@ class LineWriter(SiteWriter):
         for n, text in formatted:
             output.write(text)
             self.n_records += n
-
-
-class FormattedBlock(NamedTuple):
-    """Text of a block, and the rows at its ends, which depend on the neighbouring blocks.
-
-    Attributes
-    ----------
-    contig : str
-        Contig of the block.
-    last : int
-        End of the block on it.
-    head, tail : list of tuple
-        Rows at the ends.
-    n : int
-        Rows between them.
-    text : bytes
-        Their lines.
-    """
-
-    contig: str
-    last: int
-    head: list[tuple[Any, ...]]
-    tail: list[tuple[Any, ...]]
-    n: int
-    text: bytes
-
-
-class BoundaryWriter(SiteWriter):
-    """A text file in which lines at the ends of a block depend on the neighbouring blocks.
-
-    Attributes
-    ----------
-    n_coordinates : int
-        Number of leading columns of the rows that are positions on the contig.
-    """
-
-    n_coordinates = 1
-
-    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
-        super().__init__(path, finder, track)
-        self._contig = ""
-        self._pending: list[tuple[Any, ...]] = []
-
-    @abstractmethod
-    def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
-        """Return the columns of the rows of a block."""
-
-    @abstractmethod
-    def interior(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
-        """Return the rows that do not depend on the neighbouring blocks."""
-
-    @abstractmethod
-    def merge_boundary(
-        self, pending: list[tuple[Any, ...]], formatted: FormattedBlock
-    ) -> tuple[list[tuple[Any, ...]], int]:
-        """Merge rows at the beginning of a block; return them, and how many are complete."""
-
-    @abstractmethod
-    def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
-        """Return what the lines of rows are made of."""
-
-    def format(self, block: Block, sites_by_signal: SitesBySignal) -> FormattedBlock:
-        """Format the lines of a block but the rows at its ends."""
-        rows = self.rows(sites_by_signal[self.finder.signal])
-        numbers, starts = block.contig.located(rows[0])
-        is_joined = block.contig.contigs is not None  # then none continues in another block
-        interior = slice(0, starts.size) if is_joined else self.interior(block, rows)
-        shift = rows[0] - starts
-        rows = (
-            *(column - shift for column in rows[: self.n_coordinates]),
-            *rows[self.n_coordinates :],
-        )
-        head, tail = (
-            list(zip(*(column[part].tolist() for column in rows), strict=True))
-            for part in (slice(interior.start), slice(interior.stop, None))
-        )
-        interior_rows = [column[interior] for column in rows]
-        contig = name_field(block.contig, numbers[interior], check_first_field)
-        texts = map(self.pack, format_lines(self.fields(contig, interior_rows)))
-        return FormattedBlock(
-            block.contig.name, block.last, head, tail, interior_rows[0].size, b"".join(texts)
-        )
-
-    def write(self, formatted: FormattedBlock, output: IO[bytes]) -> None:
-        """Write the pending rows that are complete, then the block."""
-        if formatted.contig != self._contig:
-            self._flush(output, len(self._pending))
-            self._contig = formatted.contig
-        self._pending, n_ready = self.merge_boundary(self._pending + formatted.head, formatted)
-        self._flush(output, n_ready)
-        output.write(formatted.text)
-        self.n_records += formatted.n
-        self._pending += formatted.tail
-
-    def finish(self, output: IO[bytes]) -> None:
-        """Write the last rows."""
-        self._flush(output, len(self._pending))
-
-    def _flush(self, output: IO[bytes], n: int) -> None:
-        """Write the first n pending rows."""
-        if n:
-            rows = [np.array(column) for column in zip(*self._pending[:n], strict=True)]
-            contig = check_first_field(self._contig)
-            for text in format_lines(self.fields(contig, rows)):
-                output.write(self.pack(text))
-            self.n_records += n
-        self._pending = self._pending[n:]

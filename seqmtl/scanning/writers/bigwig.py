@@ -60,12 +60,11 @@ class BigwigWriter(SiteWriter):
 
     def write(self, formatted: tuple[PackedValues, int], output: IO[bytes]) -> None:
         """Write a block, and record the offsets of its sections."""
-        packed, n = formatted
-        sections = packed.sections.copy()
+        (data, sections, zoom), n = formatted
         sections["offset"] += np.uint64(output.tell())
-        output.write(packed.data)
+        output.write(data)
         self._sections.write(sections.tobytes())
-        self._zoom.write(packed.zoom.tobytes())
+        self._zoom.write(zoom.tobytes())
         self.n_records += n
 
     def finish(self, output: IO[bytes]) -> None:

@@ -12,7 +12,7 @@ from seqmtl.files.streams import Output
 from seqmtl.files.write import is_special
 from seqmtl.scanning.blocks import Finder
 from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
-from seqmtl.scanning.writers.bed import BedgraphWriter, BedWriter
+from seqmtl.scanning.writers.bed import BedWriter
 from seqmtl.scanning.writers.bigwig import BigwigWriter
 from seqmtl.scanning.writers.gff import GffWriter, HintWriter
 from seqmtl.scanning.writers.introns import IntronWriter
@@ -66,7 +66,6 @@ class Format(NamedTuple):
 
 _WRITERS: dict[str, type[SiteWriter]] = {
     "bigwig": BigwigWriter,
-    "bedgraph": BedgraphWriter,
     "bed": BedWriter,
     "gff3": GffWriter,
     "spsc": SpliceScoreWriter,
@@ -97,7 +96,7 @@ def format_of(name: str | None, output: Output) -> Format:
         all_suffixes = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
         raise ParameterError(
             f"must end in one of {all_suffixes} (or of these and .gz), got {output}; or name the "
-            "format (--format)",
+            "format (--format); bigWigToBedGraph makes bedGraph of .bw",
             "output",
         )
     return FORMATS[names[0] if names else "bed"]
