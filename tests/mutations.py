@@ -222,11 +222,6 @@ def use(path, X, tasks):
     if model.structure == "weights":
         signal = Signal("signal", models={"model": model}, files={"model": str(path)})
         assert signal.main == "model"
-        for section in (
-            signal_sections.models,
-            signal_sections.calibration,
-            signal_sections.hyperparameters,
-        ):
-            section(signal)
+        signal_sections.features(signal)
     found = {task: model.predictions(X, task) for task in tasks}
     return {task: {key: v.tolist() for key, v in own.items()} for task, own in found.items()}

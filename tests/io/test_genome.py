@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from seqmtl._messages import forget_logged, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.io import fasta, load_genome, load_genomes, read_contigs, read_fasta_windows
+from seqmtl.io import fasta, load_genome, load_genomes, read_contigs, read_windows
 from seqmtl.io.genome import contig_lengths, index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
 
@@ -265,7 +265,7 @@ def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch
     readers = (
         lambda path: load_genome(path, padding=1),
         lambda path: list(read_contigs(path)),
-        read_fasta_windows,
+        read_windows,
     )
     for read in readers:
         with pytest.raises(MemoryLimitError, match=r"g\.fa\.gz: holding .* Gb and the next bases"):
