@@ -65,6 +65,11 @@ def reference(group: str = "") -> Field:
     )
 
 
+def exclude(group: str = "") -> Field:
+    """Return the option --exclude."""
+    return _more_files("BED that drawn negatives must not overlap, such as held-out peaks", group)
+
+
 def summary_file(what: str) -> Field:
     """Return the option --json."""
     return option(what, metavar="FILE", affects_output=False)
@@ -119,6 +124,7 @@ class WindowInput(Request):
     data: tuple[str, ...] = window_data("windows")
     negatives: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     organism: str | None = None
     split: str = "all"
     site: int | None = None
@@ -133,9 +139,9 @@ class WindowInput(Request):
         """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
         from seqmtl.training.example_source import ExampleSource
 
-        data, negatives, references = (
+        data, negatives, references, excluded = (
             map(_kinds.name_and_path, files)
-            for files in (self.data, self.negatives, self.reference)
+            for files in (self.data, self.negatives, self.reference, self.exclude)
         )
         return ExampleSource.of(
             data,
@@ -144,6 +150,7 @@ class WindowInput(Request):
             self.site,
             negatives=negatives,
             references=references,
+            excluded=excluded,
             seed=self.seed,
             is_split_asked="split" in [each.name for each in self.given()],
         )
@@ -155,7 +162,7 @@ class WindowInput(Request):
 
         data, others = (
             [_kinds.name_and_path(each)[1] for each in files]
-            for files in (self.data, (*self.negatives, *self.reference))
+            for files in (self.data, (*self.negatives, *self.reference, *self.exclude))
         )
         return [*(file for path in data for file in files_of_data(path)), *others]
 

@@ -29,7 +29,6 @@ _REMOVED = {
     "--decoys": "give decoys in the file, with score 0; ten per site are drawn otherwise",
     "--distance": "effects have the distance of the site (DP), by which awk selects lines of --tsv",
     "--distances": "seqmtl similarity takes --source distances=TSV",
-    "--exclude": "give negatives, such as of bedtools shuffle -excl, with --negatives",
     "--folds": "calibrate trains four models, each without the regions that it scores",
     "--force": "name a folder that has no other files",
     "--genome": "seqmtl explain takes DATA; bedtools getfasta cuts windows from a genome",

@@ -46,6 +46,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives):
     model: str = _options.model_file()
     data: tuple[str, ...] = _options.window_data("labelled windows")
     negatives: tuple[str, ...] = _options.negatives()
+    exclude: tuple[str, ...] = _options.exclude()
     json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
     plot: str | None = _options.figure("ROC and PR curves")
     bootstrap: int = option(

@@ -47,6 +47,7 @@ class Train(_options.WindowInput, _options.Relations):
     data: tuple[str, ...] = _options.window_data("training windows")
     negatives: tuple[str, ...] = _options.negatives("windows")
     reference: tuple[str, ...] = _options.reference("windows")
+    exclude: tuple[str, ...] = _options.exclude("windows")
     split: str = _of_data("split to use, or all", default="train")
     window: int | None = _of_data(
         "use the central BP bases, of narrowPeak around summits (default: all)",

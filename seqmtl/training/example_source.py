@@ -81,8 +81,8 @@ class ExampleFile:
         Seed of the negatives that are drawn from the genome.
     is_split_asked : bool
         Whether rows must have splits, as one was asked for.
-    others : tuple of str
-        BED of the same organism and genome, whose intervals these negatives do not overlap.
+    excluded : tuple of str
+        BED of further intervals that these negatives do not overlap.
     trained : tuple of str
         BED that a model was trained on, with the same genome; what overlaps it is counted.
     """
@@ -95,7 +95,7 @@ class ExampleFile:
     reference: str | None = None
     seed: int = 0
     is_split_asked: bool = False
-    others: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     trained: tuple[str, ...] = ()
 
     @property
@@ -169,10 +169,9 @@ class ExampleFile:
             self._warn_of_trained(peaks, genome, window, "intervals", "leave out those of")
         if not is_alone:
             return windows
-        others = [read_avoided(path, genome, window) for path in self.others]
+        others = [read_avoided(path, genome, window) for path in self.excluded]
         drawn = draw_negatives(peaks, genome, self.seed, others)
-        remedy = "give --negatives, such as of bedtools shuffle -excl"
-        self._warn_of_trained(drawn, genome, window, "drawn negatives", remedy)
+        self._warn_of_trained(drawn, genome, window, "drawn negatives", "add --exclude")
         negatives = windows_of_peaks(drawn, genome, label=-1, **options)
         logger.info(
             "%s: %d intervals, %d negatives drawn from %s",
@@ -322,7 +321,7 @@ class ExampleSource:
     parts: tuple[ExampleFile, ...]
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913
         cls,
         data: Iterable[tuple[str | None, str]],
         organism: str | None = None,
@@ -331,6 +330,7 @@ class ExampleSource:
         *,
         negatives: Iterable[tuple[str | None, str]] = (),
         references: Iterable[tuple[str | None, str]] = (),
+        excluded: Iterable[tuple[str | None, str]] = (),
         seed: int = 0,
         is_split_asked: bool = False,
     ) -> ExampleSource:
@@ -349,8 +349,10 @@ class ExampleSource:
         negatives : iterable of (str or None, str)
             Files like `data` whose rows are all negative; those of `data` are then all positive.
         references : iterable of (str or None, str)
-            Organism, or None for all, and genome; the other files are then BED. Negatives that are
-            drawn do not overlap the intervals of other files of the same organism and genome.
+            Organism, or None for all, and genome; the other files are then BED.
+        excluded : iterable of (str or None, str)
+            Organism, or None for all, and BED of intervals that drawn negatives do not overlap. Nor
+            do they overlap those of other files of the same organism and genome.
         seed : int
             Seed of the negatives that are drawn from genomes.
         is_split_asked : bool
@@ -360,7 +362,7 @@ class ExampleSource:
         ------
         UsageError
             If an organism is given both for all rows and for those of a file, a dataset is not
-            the only file, or an organism of BED has no genome.
+            the only file, an organism of BED has no genome, or intervals are excluded from nothing.
         """
         genomes = dict(references)
         positive, negative = list(data), list(negatives)
@@ -380,7 +382,7 @@ class ExampleSource:
             genome = _genome_of(path, name or organism, genomes) if genomes else None
             task = name or organism
             parts.append(ExampleFile(path, task, sign, split, site, genome, seed, is_split_asked))
-        return cls(tuple(_avoiding_others(parts)))
+        return cls(tuple(_excluding(parts, list(excluded))))
 
     @property
     def paths(self) -> list[str]:
@@ -699,16 +701,33 @@ def _genome_of(path: str, organism: str | None, genomes: dict[str | None, str]) 
     return genome
 
 
-def _avoiding_others(parts: Sequence[ExampleFile]) -> Iterator[ExampleFile]:
-    """Yield files, those whose negatives are drawn with the others of their genome."""
+def _excluding(
+    parts: list[ExampleFile], excluded: list[tuple[str | None, str]]
+) -> Iterator[ExampleFile]:
+    """Yield files with the BED that their drawn negatives do not overlap.
+
+    Raises
+    ------
+    UsageError
+        If there is no file for which it is needed.
+    """
+    names = {part.organism for part in parts if part.is_drawn_for}
+    for name, path in excluded:
+        if not names or (name is not None and name not in names):
+            given = f"{name}=" if name and names else ""
+            rule = "must be for an organism of DATA" if given else "is for negatives that are drawn"
+            raise UsageError(
+                f"--exclude {given}{path} {rule} from the genome of DATA in BED; leave it out"
+            )
     for part in parts:
-        paths = [
+        paths = [path for name, path in excluded if name in (None, part.organism)]
+        paths += [
             other.path
             for other in parts
             if other is not part
             and (other.organism, other.reference) == (part.organism, part.reference)
         ]
-        yield replace(part, others=tuple(paths)) if part.is_drawn_for else part
+        yield replace(part, excluded=tuple(paths)) if part.is_drawn_for else part
 
 
 def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:

@@ -128,10 +128,23 @@ def test_negatives_are_off_the_peaks_of_other_files(seqmtl, folder):
     overlap = "overlap positives of the training, so results are misleading"
     inside = f"b.bed: 1 of 25 intervals {overlap}; leave out those of {folder}/a.bed"
     assert inside in log
-    remedy = f"give --negatives, such as of bedtools shuffle -excl {folder}/a.bed"
-    assert f"drawn negatives {overlap}; {remedy}" in log
+    assert f"drawn negatives {overlap}; add --exclude {folder}/a.bed" in log
+    log = seqmtl(f"{evaluate} --exclude {folder}/a.bed").err
+    assert inside in log
+    assert "drawn negatives" not in log
     log = seqmtl(f"{evaluate} --negatives {folder}/a.bed").err
     assert inside in log
+    wrong = {
+        f"train {folder}/chr1.fa --exclude {folder}/a.bed": "is for negatives that are drawn",
+        f"train {folder}/a.bed --negatives {folder}/b.bed {reference} --exclude {folder}/a.bed": (
+            "is for negatives that are drawn"
+        ),
+        f"train x={folder}/a.bed {reference} --exclude y={folder}/b.bed": (
+            "must be for an organism of DATA"
+        ),
+    }
+    for command, message in wrong.items():
+        assert message in seqmtl(f"{command} -o {folder}/never", 2).err
     assert "there is no option --exclude" in seqmtl(f"predict a b --exclude {folder}/a.bed", 2).err
 
 
@@ -140,7 +153,10 @@ def test_negatives_are_off_the_peaks_of_all_files_of_the_organism(write, tmp_pat
         write("chr1\t3\t9\n", f"{name}.bed")
     monkeypatch.chdir(tmp_path)
     data = [("x", "a.bed"), ("x", "b.bed"), ("y", "c.bed")]
-    source = ExampleSource.of(data, references=[(None, "g.fa")])
-    assert [part.others for part in source.parts] == [("b.bed",), ("a.bed",), ()]
+    source = ExampleSource.of(
+        data, references=[(None, "g.fa")], excluded=[(None, "m.bed"), ("y", "n.bed")]
+    )
+    excluded = [part.excluded for part in source.parts]
+    assert excluded == [("m.bed", "b.bed"), ("m.bed", "a.bed"), ("m.bed", "n.bed")]
     source = ExampleSource.of(data[:1], negatives=data[1:2], references=[(None, "g.fa")])
-    assert [part.others for part in source.parts] == [(), ()]
+    assert [part.excluded for part in source.parts] == [(), ()]
