@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,33 +37,6 @@ def fill(template: str, **values: Any) -> str:
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(values))
-
-
-def notebook(title: str, *parts: str, details: str = "") -> str:
-    """Return what a notebook shows of an object.
-
-    Parameters
-    ----------
-    title : str
-        First line.
-    *parts : str
-        HTML of tables and figures; empty ones are omitted.
-    details : str, optional
-        Text to unfold.
-    """
-    return fill("notebook.html", title=title, parts=[*filter(None, parts)], details=details)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], has_total: bool = False) -> str:
-    """Return a table; the first cell of a row is its heading, and the last row may be a total."""
-    macros: Any = _environment().get_template("macros.html").module
-    return str(macros.table(head, rows, has_total))
-
-
-def picture(draw: Callable[[], Figure], alternative: str) -> str:
-    """Return the figure that `draw` returns as HTML; nothing without matplotlib."""
-    macros: Any = _environment().get_template("macros.html").module
-    return str(macros.figure(embedded(draw), alternative))
 
 
 def embedded(draw: Callable[[], Figure]) -> str:

@@ -45,16 +45,16 @@ region if it starts there.
 from __future__ import annotations
 
 import logging
-import os
 import resource
 import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from seqmtl._checks import check_choice
-from seqmtl._progress import ScanProgress, short
+from seqmtl._progress import Progress, short
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Document, option, python_function, required
@@ -227,16 +227,18 @@ class Scan(_options.Relatives):
         has_scores_alone = file_format.is_track and value == "score"
         if not has_scores_alone or filters.min_probability is not None:
             predictor.warn_if_uncalibrated()
-        n_bytes = os.path.getsize(self.genome) if os.path.isfile(self.genome) else None
-        with closing(ScanProgress(n_bytes)) as progress:
-            contigs = read_contigs(self.genome, only=filters.scanned, on_read=progress.read)
+        scanned = filters.scanned
+        n_bases = sum(
+            n for name, n in (lengths or {}).items() if scanned is None or name in scanned
+        )
+        with closing(Progress()) as line:
             summary = write_scan(
                 self.output,
-                progress.contigs(contigs),
+                read_contigs(self.genome, only=scanned),
                 finder,
                 file_format=file_format.name,
                 track=TrackOptions(value, lengths),
-                progress=progress,
+                progress=lambda n: line.update(partial(progress_text, n, n_bases)),
                 on_block=on_block,
             )
         seconds = time.perf_counter() - started
@@ -277,6 +279,16 @@ class Scan(_options.Relatives):
             "peak_memory_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1),
         }
         write_json(self.json, summary)
+
+
+def progress_text(n_scanned: int, n_bases: int, seconds: float) -> str:
+    """Return how far a scan is, and its speed; `n_bases` of the genome are 0 if unknown."""
+    speed = n_scanned / max(seconds, 1e-9)
+    text = f"{short(n_scanned / 1e6)} Mb scanned, {short(speed / 1e6)} Mb/s"
+    if not n_bases:
+        return text
+    left = (n_bases - n_scanned) / speed
+    return f"{n_scanned / n_bases:.0%}, {text}, about {left:.0f} s left"
 
 
 def _counts(summary: ScanSummary, file_format: Format) -> str:

@@ -162,12 +162,6 @@ class Train(_options.WindowInput, _options.Relations):
             model.training["dataset"] = {"path": path, "signal": model.site.signal}
         model.training["command"] = self.command
         model.training["sources"] = self.source.paths
-        peaks = [part for part in self.source.parts if part.reference and part.sign != -1]
-        if peaks:
-            model.training["peaks"] = [
-                {"organism": part.organism or "", "path": part.path, "reference": part.reference}
-                for part in peaks
-            ]
         if self.window is not None and model.features.is_position_free:  # others have a length
             model.training["window"] = self.window
         if self.split != "train":
@@ -268,7 +262,7 @@ def _trained(
         choices = None if space is None else space.to_dict()
         path = f"{request.output}.checkpoint"
         store = cache or Checkpoint(path, examples.data, features, kernel, settings, choices)
-        with stored_progress(store, settings.tol) as (on_epoch, likelihoods):
+        with stored_progress(store) as (on_epoch, likelihoods):
             dataset = request.source.dataset
             site = site_of_examples(examples, chosen, dataset, request.site, request.shift)
             model, _ = train_with_few(

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from gzip import BadGzipFile
 from typing import IO, Any, TypeAlias, cast
@@ -93,15 +93,13 @@ def source_name(path: PathLike) -> str:
 
 
 @contextmanager
-def open_input(path: PathLike, on_read: Callable[[int], None] | None = None) -> Iterator[Stream]:
+def open_input(path: PathLike) -> Iterator[Stream]:
     """Open a file for reading, decompressing gzip and bgzip.
 
     Parameters
     ----------
     path : path-like
         File, recognised as gzip by its first bytes, or ``"-"`` for standard input.
-    on_read : callable, optional
-        Called with the number of bytes read from the file since the last call.
 
     Raises
     ------
@@ -112,7 +110,7 @@ def open_input(path: PathLike, on_read: Callable[[int], None] | None = None) -> 
     """
     name = source_name(path)
     with open_raw(path) as file:
-        raw = _RawBytes(file, on_read)
+        raw = _RawBytes(file)
         stream: Stream = io.BufferedReader(raw, _BUFFER_BYTES)
         if _checked_start(stream, name).startswith(_GZIP):
             stream = io.BufferedReader(_Decompressed(stream, raw, name), _BUFFER_BYTES)
@@ -123,8 +121,8 @@ def open_input(path: PathLike, on_read: Callable[[int], None] | None = None) -> 
 class _RawBytes(io.RawIOBase):
     """The bytes of a file as they are stored; `last` are the last 128 KiB so far."""
 
-    def __init__(self, file: io.BufferedReader, on_read: Callable[[int], None] | None) -> None:
-        self._file, self._on_read = file, on_read
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
         self.last = b""
 
     def readable(self) -> bool:
@@ -133,8 +131,6 @@ class _RawBytes(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         n = self._file.readinto(buffer)
         self.last = (self.last + bytes(buffer[max(0, n - _LAST_BYTES) : n]))[-_LAST_BYTES:]
-        if self._on_read is not None:
-            self._on_read(n)
         return n
 
 
@@ -184,11 +180,9 @@ def _truncated(name: str) -> InputFormatError:
     )
 
 
-def byte_blocks(
-    path: PathLike, on_read: Callable[[int], None] | None = None, size: int = BLOCK_BYTES
-) -> Iterator[bytes]:
+def byte_blocks(path: PathLike, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Yield the contents of a file in non-empty blocks, see :func:`open_input`."""
-    with open_input(path, on_read) as stream:
+    with open_input(path) as stream:
         while block := stream.read(size):
             yield block
 

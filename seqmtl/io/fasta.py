@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NoReturn, TypeVar
 
@@ -79,7 +79,6 @@ def scan_fasta(
     path: PathLike,
     *,
     unique_names: bool = True,
-    on_read: Callable[[int], None] | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Row | bytes]:
     """Yield the header of each record, then its codes in pieces, in bounded memory.
@@ -93,8 +92,6 @@ def scan_fasta(
         Plain, gzip or bgzip file, or ``"-"`` for standard input.
     unique_names : bool
         Whether to reject repeated record names.
-    on_read : callable, optional
-        Called with the number of bytes read from the file since the last call.
     size : int
         Bytes to read at a time.
 
@@ -115,7 +112,7 @@ def scan_fasta(
     has_sequence = True
     n_records = 0
     names = set[str]()
-    for line, is_header, text in _text_pieces(path, on_read, size):
+    for line, is_header, text in _text_pieces(path, size):
         if is_header:
             _check_sequence(header, has_sequence)
             description = readable(text[1:]).strip()
@@ -148,9 +145,7 @@ def scan_fasta(
     _check_sequence(header, has_sequence)
 
 
-def _text_pieces(
-    path: PathLike, on_read: Callable[[int], None] | None, size: int
-) -> Iterator[tuple[int, bool, bytes]]:
+def _text_pieces(path: PathLike, size: int) -> Iterator[tuple[int, bool, bytes]]:
     """Yield whole header lines and pieces of what is between them: line, is it a header, text.
 
     A byte order mark and blanks before the first are left out.
@@ -159,7 +154,7 @@ def _text_pieces(
     line = 1
     at_line_start = True
     has_begun = False
-    for block in byte_blocks(path, on_read, size):
+    for block in byte_blocks(path, size):
         text = remainder + block
         if not has_begun:
             start = text.removeprefix(BYTE_ORDER_MARK).lstrip()

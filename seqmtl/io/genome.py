@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -166,12 +166,7 @@ class ContigPiece(NamedTuple):
         return self._replace(start=self.start + first, codes=self.codes[first:last])
 
 
-def read_contigs(
-    path: PathLike,
-    *,
-    only: Collection[str] | None = None,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[ContigPiece]:
+def read_contigs(path: PathLike, *, only: Collection[str] | None = None) -> Iterator[ContigPiece]:
     """Yield the contigs of a genome one by one.
 
     Parameters
@@ -180,8 +175,6 @@ def read_contigs(
         FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
     only : collection of str, optional
         Contigs to read; the others have no bases. Default: all.
-    on_read : callable, optional
-        Called with the number of bytes read from the file since the last call.
 
     Raises
     ------
@@ -190,7 +183,7 @@ def read_contigs(
     MemoryLimitError
         If a contig does not fit into memory.
     """
-    for name, codes in whole_records(_scan(path, only, on_read), path):
+    for name, codes in whole_records(_scan(path, only), path):
         yield ContigPiece(name, 0, np.frombuffer(codes, dtype=np.uint8))
 
 
@@ -226,11 +219,7 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
     return lengths
 
 
-def _scan(
-    path: PathLike,
-    only: Collection[str] | None = None,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[str | bytes]:
+def _scan(path: PathLike, only: Collection[str] | None = None) -> Iterator[str | bytes]:
     """Yield the name of each contig, followed by its codes in pieces if it is requested.
 
     A file with a current index is read by pyfaidx, others as a stream. A warning says, once, if
@@ -238,7 +227,7 @@ def _scan(
     """
     scan = _scan_indexed if index_is_current(path) else _scan_stream
     n_letters = n_other = 0
-    for item in scan(path, only, on_read):
+    for item in scan(path, only):
         if isinstance(item, bytes):
             n_letters += len(item)
             n_other += item.count(OTHER)
@@ -256,13 +245,9 @@ def _scan(
         )
 
 
-def _scan_stream(
-    path: PathLike,
-    only: Collection[str] | None,
-    on_read: Callable[[int], None] | None,
-) -> Iterator[str | bytes]:
+def _scan_stream(path: PathLike, only: Collection[str] | None) -> Iterator[str | bytes]:
     is_selected = False
-    for item in scan_fasta(path, on_read=on_read):
+    for item in scan_fasta(path):
         if not isinstance(item, bytes):
             name = item.fields[0]
             if not name:
@@ -273,15 +258,10 @@ def _scan_stream(
             yield item
 
 
-def _scan_indexed(
-    path: PathLike,
-    only: Collection[str] | None,
-    on_read: Callable[[int], None] | None,
-) -> Iterator[str | bytes]:
+def _scan_indexed(path: PathLike, only: Collection[str] | None) -> Iterator[str | bytes]:
     from pyfaidx import Faidx
 
     path = os.fspath(path)
-    end = 0
     with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
         for contig in read_index(path):
             yield contig.name
@@ -290,9 +270,6 @@ def _scan_indexed(
                 last = min(start + BLOCK_BYTES, contig.length)
                 letters = file.fetch(contig.name, start + 1, last)
                 yield _encoded(letters, last - start, contig, path)
-            if on_read is not None:
-                on_read(contig.end - end)
-            end = contig.end
 
 
 def _encoded(letters: str, n: int, contig: IndexedContig, path: str) -> bytes:

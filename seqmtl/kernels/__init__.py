@@ -5,7 +5,6 @@ from seqmtl.kernels.definitions import make_kernel
 from seqmtl.kernels.numeric import RBF, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
-    MismatchKernel,
     SpectrumKernel,
     StringKernel,
     WeightedDegreeKernel,
@@ -16,7 +15,6 @@ __all__ = [
     "BaseKernel",
     "GappedKmerKernel",
     "Linear",
-    "MismatchKernel",
     "Polynomial",
     "Precomputed",
     "SpectrumKernel",

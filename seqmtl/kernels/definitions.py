@@ -10,7 +10,6 @@ from seqmtl.kernels._sequences import ALPHABETS
 from seqmtl.kernels.numeric import RBF, SCALE, Linear, Polynomial
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
-    MismatchKernel,
     SpectrumKernel,
     WeightedDegreeKernel,
 )
@@ -22,7 +21,6 @@ _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[
     "rbf": (RBF, {"gamma": float}, {"gamma": SCALE}),
     "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}, {}),
     "spectrum": (SpectrumKernel, {"k": int}, {}),
-    "mismatch": (MismatchKernel, {"k": int, "mismatches": int}, {}),
     "gapped": (GappedKmerKernel, {"length": int, "k": int}, {}),
 }
 
@@ -35,7 +33,7 @@ def make_kernel(spec: BaseKernel | str) -> BaseKernel:
     spec : BaseKernel or str
         A kernel, which is returned unchanged; or a name, with parameters after colons
         (``"linear"``, ``"poly:3"``, ``"rbf:0.5"``, ``"wd:8"``, ``"wd:8:2"`` with shifts of up to 2,
-        ``"spectrum:4"``, ``"mismatch:5:1"``, ``"gapped:8:5"``). The default gamma of ``"rbf"`` and
+        ``"spectrum:4"``, ``"gapped:8:5"``). The default gamma of ``"rbf"`` and
         ``"poly"`` is ``"scale"``. Names of string kernels may end in an alphabet:
         ``"spectrum:3:protein"``.
 

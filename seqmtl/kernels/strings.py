@@ -1,10 +1,10 @@
-"""Kernels of sequences: weighted degree, spectrum, mismatch and gapped k-mers."""
+"""Kernels of sequences: weighted degree, spectrum and gapped k-mers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from math import comb, factorial
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -252,50 +252,6 @@ class SpectrumKernel(KmerKernel):
 
 
 @dataclass(frozen=True)
-class MismatchKernel(SpectrumKernel):
-    """Mismatch kernel: k-mers count towards all words within a few mismatches.
-
-    Parameters
-    ----------
-    k : int, default=5
-        Length of the k-mers, 1 to 32 (DNA) or 12 (proteins).
-    mismatches : int, default=1
-        Maximum number of mismatches m, 0 to k.
-    normalize : bool, default=True
-        See :class:`StringKernel`.
-    alphabet : {"dna", "protein"}, default="dna"
-        See :class:`StringKernel`.
-
-    Notes
-    -----
-    The features are the A**k words of an alphabet of A letters. Each counts the k-mers of the
-    sequence within m mismatches. Two k-mers at Hamming distance h share one feature for each
-    word within m mismatches of both.
-
-    References
-    ----------
-    Leslie, Eskin, Cohen, Weston, Noble (2004), Bioinformatics 20.
-
-    Examples
-    --------
-    >>> MismatchKernel(k=2, mismatches=1, normalize=False)(["AC"], ["AC", "AG", "GT"])
-    array([[7., 4., 2.]])
-    """
-
-    k: int = 5
-    mismatches: int = 1
-
-    def check(self) -> None:
-        """Check the parameters."""
-        super().check()
-        check_integer("mismatches", self.mismatches, 0, self.k)
-
-    def _values(self) -> NDArray[np.float64]:
-        A, k, m = ALPHABETS[self.alphabet].size, self.k, self.mismatches
-        return np.array([_kmers_near_both(A, k, m, h) for h in range(k + 1)], dtype=np.float64)
-
-
-@dataclass(frozen=True)
 class GappedKmerKernel(KmerKernel):
     """Gapped k-mer kernel: words of l letters, compared at any k of them.
 
@@ -342,24 +298,6 @@ class GappedKmerKernel(KmerKernel):
     def _values(self) -> NDArray[np.float64]:
         l = self.length
         return np.array([comb(l - h, self.k) for h in range(l + 1)], dtype=np.float64)
-
-
-def _kmers_near_both(A: int, k: int, m: int, h: int) -> int:
-    """Count the words within m mismatches of both of two k-mers at Hamming distance h.
-
-    At the h letters where they differ, such a word agrees with the first in a letters and with
-    the second in b; of the other letters it differs in i.
-    """
-    total = 0
-    for i in range(min(m, k - h) + 1):
-        alike = comb(k - h, i) * (A - 1) ** i
-        min_common = max(0, h + i - m)  # letters shared with either
-        for a in range(min_common, h + 1):
-            for b in range(min_common, h - a + 1):
-                c = h - a - b
-                ways = factorial(h) // (factorial(a) * factorial(b) * factorial(c))
-                total += alike * ways * (A - 2) ** c
-    return total
 
 
 def _by_columns(x: CountMatrix) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:

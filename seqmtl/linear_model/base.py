@@ -134,15 +134,6 @@ class Model:
         names = ", ".join(self.tasks[:5]) + ", ..." * (len(self.tasks) > 5)
         return f"{type(self).__name__} of {names}"
 
-    def _repr_html_(self) -> str:
-        from seqmtl._html import notebook
-
-        return notebook(repr(self), *self._pictures(), details="\n".join(self.text("")))
-
-    def _pictures(self) -> list[str]:
-        """Return what notebooks show between the name of a model and its details."""
-        return []
-
     @usual_floats
     def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
         """Convert scores to calibrated probabilities, shape (n,).

@@ -409,9 +409,6 @@ class MultiTaskModel(Model):
     def __repr__(self) -> str:
         return f"{super().__repr__()}: {self.W.shape[0]:,} features of {self.features}"
 
-    def _pictures(self) -> list[str]:
-        return [self.kernel.restrict(self.tasks)._repr_html_()]
-
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         from seqmtl.linear_model.weights_io import pack_weights
 

@@ -208,14 +208,6 @@ class TaskKernel:
     def __len__(self) -> int:
         return len(self.names)
 
-    def _repr_html_(self) -> str:
-        from seqmtl._html import notebook, picture
-        from seqmtl.relations.figure import draw_kernel
-
-        title, _, matrix = str(self).partition("\n")
-        drawing = picture(lambda: draw_kernel(self.scaled()), str(self))
-        return notebook(title, drawing, details="" if drawing else matrix)
-
     def __repr__(self) -> str:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""
         what = f"{len(self)} task{'s' * (len(self) > 1)}"

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
-from seqmtl._html import table
 from seqmtl._names import match_names
 from seqmtl._schema import choice, items, load, mapping, number, record, rule_of, text, whole, word
 from seqmtl._threads import in_order
@@ -232,21 +231,6 @@ class PairedModel(Model):
     def _parts(self) -> dict[str, MultiTaskModel]:
         """Models by their names in a file."""
         return self.site_models | dict(zip(_U12_ENDS, self.u12, strict=False))
-
-    def _pictures(self) -> list[str]:
-        head = ["organism", "shortest intron", "99.5 % up to", "introns", "coding bases"]
-        head += ["introns are", "models"]
-        keys = ("shortest", "span", "n_introns", "n_coding")
-        rows = [
-            [
-                name,
-                *(f"{getattr(layer, key):,}" for key in keys),
-                self.source_of_introns(name),
-                ", ".join(self.signals_of(name)),
-            ]
-            for name, layer in self.layer.items()
-        ]
-        return [table(head, rows)]
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""

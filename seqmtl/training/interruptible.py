@@ -22,7 +22,7 @@ _SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less tim
 
 @contextmanager
 def stored_progress(
-    store: Checkpoint | WindowCache, tol: float
+    store: Checkpoint | WindowCache,
 ) -> Iterator[tuple[OnEpoch, LikelihoodCache]]:
     """Show the progress of a training, and store it in a file, or the folder of its windows.
 
@@ -38,7 +38,7 @@ def stored_progress(
     TrainingInterrupted
         On Ctrl-C, if something is stored; the message says how to resume.
     """
-    show, selection, saved_at = _progress.TrainingProgress(tol), _progress.Progress(), 0.0
+    line, saved_at = _progress.Progress(), 0.0
     n_known: int | None = None  # candidates that an earlier run has scored
 
     def on_epoch(start: Any, progress: Progress) -> None:
@@ -46,13 +46,18 @@ def stored_progress(
         if progress.work >= saved_at + _SAVE_AFTER:
             store.save(start)
             saved_at = progress.work
-        show(progress)
+        line.update(
+            lambda _: (
+                f"{progress.work:.1f} passes  gap {progress.gap:.1e}  "
+                f"active {progress.n_active:,}  {progress.seconds:.0f} s"
+            )
+        )
 
     def on_score(name: str, number: int, n: int) -> None:
         nonlocal n_known
         store.save_scores()
         before = n_known = number - 1 if n_known is None else n_known
-        selection.update(
+        line.update(
             lambda seconds: (
                 f"cross-validation: {number} of {n}, {name}, about "
                 f"{seconds / (number - before) * (n - number):.0f} s left"
@@ -70,4 +75,4 @@ def stored_progress(
             store.path,
         ) from error
     finally:
-        show.close()
+        line.close()

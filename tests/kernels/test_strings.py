@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl import WeightedDegree
 from seqmtl.kernels import (
     GappedKmerKernel,
-    MismatchKernel,
     SpectrumKernel,
     WeightedDegreeKernel,
     check_psd,
@@ -23,12 +22,10 @@ KERNELS = [
     WeightedDegreeKernel(degree=3),
     WeightedDegreeKernel(degree=4, shift=3),
     SpectrumKernel(k=2),
-    MismatchKernel(k=3, mismatches=1),
     GappedKmerKernel(length=4, k=2),
 ]
 FEATURES = {
     SpectrumKernel: lambda x, k, a: oracle.spectrum(x, k.k, a),
-    MismatchKernel: lambda x, k, a: oracle.mismatch(x, k.k, k.mismatches, a),
     GappedKmerKernel: lambda x, k, a: oracle.gapped(x, k.length, k.k, a),
 }
 some_dna = st.lists(st.text("ACGTacgtN", min_size=6, max_size=14), min_size=1, max_size=4)
@@ -68,9 +65,6 @@ def _brute(kernel, xs, zs, alphabet):
         [
             SpectrumKernel(k=2),
             SpectrumKernel(k=4, normalize=False),
-            MismatchKernel(k=2, mismatches=2, normalize=False),
-            MismatchKernel(k=3, mismatches=0),
-            MismatchKernel(k=4, mismatches=2),
             GappedKmerKernel(length=4, k=4),
             GappedKmerKernel(length=5, k=2, normalize=False),
             GappedKmerKernel(length=6, k=3),
@@ -103,8 +97,6 @@ def test_weighted_degree_equals_the_features(xs, degree):
         WeightedDegreeKernel(3, alphabet="protein"),
         WeightedDegreeKernel(3, 2, alphabet="protein"),
         SpectrumKernel(2, alphabet="protein"),
-        MismatchKernel(2, 1, alphabet="protein", normalize=False),
-        MismatchKernel(2, 1, alphabet="protein"),
         GappedKmerKernel(4, 2, alphabet="protein"),
     ],
 )
@@ -185,7 +177,6 @@ def test_the_longest_words_that_fit():
     [
         *KERNELS,
         WeightedDegreeKernel(np.int64(5), np.int64(1), normalize=False),
-        MismatchKernel(4, 2, alphabet="protein"),
     ],
 )
 def test_kernels_are_values(kernel):
@@ -203,8 +194,6 @@ def test_kernels_are_values(kernel):
         (lambda: WeightedDegreeKernel(2, -1), "shift must be an integer of at least 0, got -1"),
         (lambda: SpectrumKernel(33), "k must be an integer from 1 to 32, got 33"),
         (lambda: SpectrumKernel(13, alphabet="protein"), "k must be an integer from 1 to 12"),
-        (lambda: MismatchKernel(3, 4), "mismatches must be an integer from 0 to 3, got 4"),
-        (lambda: MismatchKernel(0), "k must be an integer from 1 to 32, got 0"),
         (lambda: GappedKmerKernel(4, 5), "k must be an integer from 1 to 4, got 5"),
         (lambda: GappedKmerKernel(True), "length must be an integer from 1 to 32, got True"),
         (lambda: SpectrumKernel(alphabet="rna"), "alphabet must be 'dna' or 'protein', got 'rna'"),

@@ -101,7 +101,6 @@ def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
     told = seqmtl(f"info {genes / 'genes'}").out
     assert "in pairs, with models of start, stop sites" in told
     assert all(f"the {signal} sites of" in told for signal in first.site_models)
-    assert "<td>donor, acceptor, start, stop</td>" in first._repr_html_()
     facts = json.loads(seqmtl(f"info {genes / 'genes'} --json -").out)
     assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
     edges = [edge._asdict() for edge in first.layer["a"].edges]
