@@ -1,7 +1,7 @@
 """Learn the weight of each clade in each view of the sequence.
 
 Simulate six related genomes, let MT-MKL learn the weights of one task kernel per clade in three
-views of the windows, and draw the weights on the tree. Run: python examples/02_learn_similarity.py
+views of the windows, and list the weights. Run: python examples/02_learn_similarity.py
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 
 from seqmtl import MultiTaskMKLClassifier, Spectrum, TaskKernel, WeightedDegree, read_windows
-from seqmtl.relations.tree_text import draw_tree_text
 from seqmtl.simulation import default_tree, simulate, write_simulation
 
 
@@ -23,10 +22,8 @@ def main() -> None:
         clades = TaskKernel.hierarchical(f"{folder}/tree.nwk", windows.task_names)
     views = [WeightedDegree(degree=6), Spectrum(k=4, begin=0, end=70), Spectrum(k=4, begin=70)]
     mkl = MultiTaskMKLClassifier(features=views, task_kernel=clades, norm=2.0).fit(windows)
-    for view in dict.fromkeys(kernel["view"] for kernel in mkl.kernel_weights_):
-        weights = [kernel for kernel in mkl.kernel_weights_ if kernel["view"] == view]
-        columns = ([kernel[key] for kernel in weights] for key in ("label", "tasks", "weight"))
-        print(view, draw_tree_text(*columns), sep="\n")
+    for kernel in mkl.kernel_weights_:
+        print(f"{kernel['weight']:.3f}", kernel["view"], ", ".join(kernel["tasks"]), sep="\t")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from seqmtl.relations.tree_text import draw_tree_text
-
 _MAX_LINES, _EACH_END = 30, 10
 
 
@@ -113,21 +111,13 @@ def chosen_text(training: dict[str, Any]) -> list[str]:
 
 
 def learnt_text(training: dict[str, Any]) -> list[str]:
-    """Draw the learnt kernel weights view by view, nested as their groups are."""
+    """List the learnt kernel weights view by view."""
     learnt = training.get("mkl", [])
     lines = []
     for view in dict.fromkeys(kernel["view"] for kernel in learnt):
         kernels = [kernel for kernel in learnt if kernel["view"] == view]
         lines.append(f"kernel weights of {view}")
-        if len(kernels) > _MAX_LINES:
-            lines += _few(kernels, lambda kernel: kernel["weight"], _weight)
-            continue
-        text = draw_tree_text(
-            [kernel["label"] for kernel in kernels],
-            [kernel["tasks"] for kernel in kernels],
-            [kernel["weight"] for kernel in kernels],
-        )
-        lines += [f"  {kernels}" for kernels in text.splitlines()]
+        lines += _few(kernels, lambda kernel: kernel["weight"], _weight)
     return lines
 
 

@@ -19,7 +19,7 @@ from seqmtl._style import (
     new_figure,
     plain_text,
 )
-from seqmtl.relations.layout import TreeLayout, collapse, joined, lay_out
+from seqmtl.relations.layout import TreeLayout, joined, lay_out
 from seqmtl.relations.trees import Tree
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 # Plain choices, for legible figures on a page.
 _MAX_ROWS = 200
-_CLADES = 100
 _MAX_NUMBERS = 15
 _MAX_PANELS = 12
 _MIN_PER_ROW = 3
@@ -47,7 +46,7 @@ def draw_kernel(kernel: Any, tree: Tree | None = None, others: Any = None) -> Fi
     ----------
     kernel : TaskKernel
         The cells show numbers for up to 15 tasks. With several K_m their mean is large, and up
-        to 12 of them are small below it. More than 200 tasks are drawn as 100 clades.
+        to 12 of them are small below it.
     tree : Tree, optional
         Tree with all tasks among its leaves, in whose order rows are drawn. Default: average
         linkage of 1 - K[s, t] / sqrt(K[s, s] K[t, t]).
@@ -57,20 +56,20 @@ def draw_kernel(kernel: Any, tree: Tree | None = None, others: Any = None) -> Fi
 
     Raises
     ------
+    ValueError
+        If there are more than 200 tasks.
     UnknownTaskError
         If the tree lacks a task.
     ImportError
         If matplotlib is not installed.
     """
+    if len(kernel) > _MAX_ROWS:
+        raise ValueError(
+            f"a picture has room for {_MAX_ROWS} tasks, got {len(kernel)}; name some "
+            "(--organisms, TaskKernel.restrict)"
+        )
     tree = joined(kernel) if tree is None else tree.prune(kernel.names)
     what = f"{len(kernel)} task{'s' * (len(kernel) > 1)}"
-    if len(kernel) > _MAX_ROWS:
-        clades, of_clades = collapse(kernel, tree, _CLADES)
-        if len(clades) > 1:  # else the tree has no clades
-            others = others and collapse(others, tree, _CLADES)[0]
-            kernel = clades
-            tree = of_clades
-            what += f" in {len(kernel)} clades (means)"
     several = f"mean of {kernel.n_kernels} kernels, " * (kernel.n_kernels > 1)
     title = f"{'Cosines' if others else 'Similarity'} of {what}: {several}{kernel.source}"
     with figure_style():

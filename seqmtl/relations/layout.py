@@ -20,49 +20,6 @@ def joined(kernel: Any) -> Tree:
     return linkage_tree(Distances(kernel.names, D, "1 - similarity"))
 
 
-def collapse(kernel: Any, tree: Tree, max_clades: int) -> tuple[Any, Tree]:
-    """Return the mean similarity within and between clades, and the tree of the clades.
-
-    The clade with the most organisms is opened until there would be more than `max_clades`. A clade
-    has the name of its node, or of its first and last organism, and their number.
-
-    Parameters
-    ----------
-    kernel : TaskKernel
-        K of the leaves of the tree, in any order.
-    tree : Tree
-        Its leaves are the tasks.
-    max_clades : int
-        Number of clades, at least 1.
-    """
-    below = tree.membership()
-    n_children = np.bincount(tree.parents[1:], minlength=len(tree))
-    clades = {0}
-    size = below.sum(axis=1)
-    while True:
-        widest = max(sorted(clades), key=lambda node: size[node])
-        if size[widest] == 1 or len(clades) - 1 + n_children[widest] > max_clades:
-            break
-        clades.remove(widest)
-        clades |= set(np.flatnonzero(tree.parents == widest).tolist())
-    nodes = sorted(clades)
-    names = [
-        tree.node_names[node] + (f" ({size[node]})" if size[node] > 1 else "") for node in nodes
-    ]
-    first = [tree.leaf_names[int(below[node].argmax())] for node in nodes]
-    order = [kernel.names.index(name) for name in tree.leaf_names]
-    share = np.zeros((len(nodes), len(kernel)))
-    share[:, order] = below[nodes] / size[nodes, None]
-    matrices = share @ kernel.matrices @ share.T
-    pruned = tree.prune(first)
-    new_name = dict(zip(first, names, strict=True))
-    labels = list(pruned.labels)
-    for leaf in pruned.leaves:
-        labels[leaf] = new_name[labels[leaf]]
-    clade_tree = Tree(pruned.parents, pruned.lengths, tuple(labels), tree.source)
-    return type(kernel)(tuple(names), matrices, kernel.source, labels=kernel.labels), clade_tree
-
-
 @dataclass(frozen=True)
 class TreeLayout:
     """A tree from left to right: x is the distance from the root, leaf i is at height i.
