@@ -88,8 +88,8 @@ def read_known_introns(
     for signal, model in zip(signals, models, strict=True):
         resolver = SiteResolver(organism, path, genome, model.site, model.length)
         annotated = annotated_sites(introns, signal, rules.min_intron)
-        found = resolver.find(annotated, allow_missing=True, remedy="")
-        sites = found.sites
+        true_sites = resolver.find(annotated, allow_missing=True, remedy="")
+        sites = true_sites.sites
         if len(sites) < _MIN_SITES:
             raise InputFormatError(
                 f"at least {_MIN_SITES} {signal}s with the letters of the model and a whole window "
@@ -104,7 +104,7 @@ def read_known_introns(
                 n_annotated - len(sites),
                 n_annotated,
                 signal,
-                "; ".join(count_reasons(found.exclusions)),
+                "; ".join(count_reasons(true_sites.exclusions)),
             )
         sites_of_signals.append(Sites(sites.starts, sites.is_reverse))
     if annotation is not None:

@@ -78,12 +78,12 @@ def weights_of_first(weights: PositionWeights, site: Site) -> PositionWeights:
     """
     changed = [level.copy() for level in weights]
     for base in range(site.length):
-        own, at = site.letters_at(base).tolist(), site.offset + base
-        others = [code for code in range(4) if code not in own]
+        letters, at = site.letters_at(base).tolist(), site.offset + base
+        others = [code for code in range(4) if code not in letters]
         for k, level in enumerate(changed, 1):
             for first in range(max(0, at - k + 1), min(at, level.shape[0] - k) + 1):
                 by_letter = level[first].reshape(4 ** (at - first), 4, -1)
-                by_letter[:, others] = by_letter[:, own[:1]]
+                by_letter[:, others] = by_letter[:, letters[:1]]
     return changed
 
 

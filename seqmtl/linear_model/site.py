@@ -120,8 +120,8 @@ class Site:
         """
         letters = windows.matrix()
         for base in range(self.length):
-            column, own = letters[:, self.offset + base], self.letters_at(base)
-            column[~np.isin(column, own)] = own[0]
+            column, allowed = letters[:, self.offset + base], self.letters_at(base)
+            column[~np.isin(column, allowed)] = allowed[0]
         return Windows(letters.ravel(), np.arange(len(windows)) * windows.length, windows.length)
 
     def is_in(self, windows: Windows) -> NDArray[np.bool_]:

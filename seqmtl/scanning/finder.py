@@ -304,8 +304,8 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     """
     site = model.site if site is None else site
     (site if model.is_sliding else model.site).require_known()
-    own = replace(model.site, offset=site.offset)
-    has_others = bool(own.consensus) and not {*site.consensus} <= {*own.consensus}
+    model_site = replace(model.site, offset=site.offset)
+    has_others = bool(model_site.consensus) and not {*site.consensus} <= {*model_site.consensus}
     site_in_window: Any = {"site_offset": site.offset, "site_length": site.length}
     bias, score = float(model.weights([organism])[1][0]), window_scorer(model, organism)
     positional, free = (part_of(model, anywhere)[0].views for anywhere in (False, True))
@@ -314,13 +314,13 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
         span = max((view.span(model.length) for view in views), default=0)
         n_bytes += ENTRY_BYTES / 3 * 4.0 ** (span + 1) * n_tables
     if n_bytes > MAX_TABLE_BYTES or (has_others and free):
-        one_by_one = (lambda windows: score(own.reading(windows))) if has_others else score
+        one_by_one = (lambda windows: score(model_site.reading(windows))) if has_others else score
         return WindowScanner(one_by_one, model.length, **site_in_window)
     tables = None
     if positional:
         weights = position_weights(model, [organism], anywhere=False)(0, model.length)
         if has_others:
-            weights = weights_of_first(weights, own)
+            weights = weights_of_first(weights, model_site)
         tables = Scanner(weights, 0.0 if free else bias, **site_in_window)
         if not free:
             return tables

@@ -112,13 +112,13 @@ def refuse_other_tasks(carried: NDArray[Any], tasks: Any) -> None:
         return
     names = [*tasks]
     pairs = enumerate(zip(carried, names, strict=False))
-    i = next((i for i, (own, name) in pairs if str(own) != str(name)), None)
+    i = next((i for i, (task, name) in pairs if str(task) != str(name)), None)
     if i is not None or len(names) != carried.size:
         what = f"{len(names)} names" if i is None else f"{names[i]!r} for example {i}"
-        own = f"{carried.size} examples" if i is None else repr(carried[i])
+        held = f"{carried.size} examples" if i is None else repr(carried[i])
         raise ValueError(
-            f"tasks must be those that X carries, got {what}, and X has {own}; leave tasks out, or "
-            "take X.X of a TaskArray, X.with_tasks(tasks) of Windows"
+            f"tasks must be those that X carries, got {what}, and X has {held}; leave tasks out, "
+            "or take X.X of a TaskArray, X.with_tasks(tasks) of Windows"
         )
 
 

@@ -175,13 +175,13 @@ def _end_finder(
     path: PathLike | None,
 ) -> EndFinder:
     """Return what finds the donors or the acceptors of an organism, see :func:`end_finders`."""
-    site, own = model.site, model.site.consensus
+    site, consensus = model.site, model.site.consensus
     others = tuple(one.letters for one in donors if site.kind == ENDS[0])
-    words = (*own, *others)
+    words = (*consensus, *others)
     if path is not None:
         site = site_of_model(site, path, model.length, model.shift)
         words = tuple(word for word in words if word in site.consensus)
-    if own and words:
+    if consensus and words:
         site = replace(site, letters=",".join(words))
     finder = finder_of(model, organism, site=site)
     if u12 is None:
@@ -193,8 +193,8 @@ def _end_finder(
 def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
     """Return the letters of the donors of a dataset that their model lacks."""
     site = site_of_model(model.site, path, model.length, model.shift)
-    own = model.site.consensus
-    return tuple(word for word in site.consensus if own and word not in own)
+    consensus = model.site.consensus
+    return tuple(word for word in site.consensus if consensus and word not in consensus)
 
 
 def end_finders(

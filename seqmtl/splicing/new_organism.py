@@ -43,14 +43,14 @@ def other_donors(model: PairedModel, consensus: str | None) -> tuple[str, ...]:
     UsageError
         If they lack the letters of the model.
     """
-    words, own = (consensus or DONORS).split(","), model.donor.site.consensus
-    if lacking := [word for word in own if word not in words]:
+    words, known = (consensus or DONORS).split(","), model.donor.site.consensus
+    if lacking := [word for word in known if word not in words]:
         raise UsageError(
             f"must have the letters of the model's donors, {', '.join(lacking)}, got {consensus}: "
             "others are scored as these",
             "consensus",
         )
-    return tuple(word for word in words if word not in own)
+    return tuple(word for word in words if word not in known)
 
 
 def check_new(

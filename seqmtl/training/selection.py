@@ -222,8 +222,8 @@ def select(
         check_classes(examples)
     likelihoods = likelihoods or LikelihoodCache()
     rng, length = np.random.default_rng(settings.seed), examples.data.shape[1]
-    most = MAX_GRAM_EXAMPLES if settings.kind == "classification" else _MAX_TARGETS
-    n = int(np.clip(_MAX_BASES // length, _MIN_EXAMPLES, most))
+    max_examples = MAX_GRAM_EXAMPLES if settings.kind == "classification" else _MAX_TARGETS
+    n = int(np.clip(_MAX_BASES // length, _MIN_EXAMPLES, max_examples))
     sample = examples.take(examples.sample(n, rng))
     features, compared = candidates[0], list[dict[str, Any]]()
     if len(candidates) > 1:
