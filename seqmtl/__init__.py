@@ -12,17 +12,15 @@ from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads as use_threads
-    from seqmtl.estimators.classifiers import (
+    from seqmtl.estimators import (
         MultiTaskClassifierCV as MultiTaskClassifierCV,
         MultiTaskMKLClassifier as MultiTaskMKLClassifier,
-        MultiTaskSVC as MultiTaskSVC,
-    )
-    from seqmtl.estimators.scoring import TaskScorer as TaskScorer
-    from seqmtl.estimators.svr import (
         MultiTaskRegressorCV as MultiTaskRegressorCV,
+        MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
+        TaskScorer as TaskScorer,
+        TaskTransformer as TaskTransformer,
     )
-    from seqmtl.estimators.transforming import TaskTransformer as TaskTransformer
     from seqmtl.features.joint import JointFeatures as JointFeatures
     from seqmtl.features.kmer_views import KmerView as KmerView
     from seqmtl.features.kmer_counts import KmerCounts as KmerCounts
@@ -34,15 +32,13 @@ if TYPE_CHECKING:
     from seqmtl.io.annotation import read_annotation as read_annotation
     from seqmtl.io.dataset import read_dataset as read_dataset
     from seqmtl.io.tables import read_windows as read_windows
-    from seqmtl.kernel_mkl.coupled import (
+    from seqmtl.kernel_mkl import (
+        IndividualMKLClassifier as IndividualMKLClassifier,
         KernelMKLClassifier as KernelMKLClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
-    )
-    from seqmtl.kernel_mkl.pareto import (
         ParetoMKLClassifier as ParetoMKLClassifier,
         pareto_path as pareto_path,
     )
-    from seqmtl.kernel_mkl.task_mkl import IndividualMKLClassifier as IndividualMKLClassifier
     from seqmtl.linear_model.model import MultiTaskModel as MultiTaskModel
     from seqmtl.loading import load as load
     from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
@@ -59,10 +55,8 @@ COMMANDS = (
 _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
-    "seqmtl.estimators.classifiers": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskSVC",
-    "seqmtl.estimators.scoring": "TaskScorer",
-    "seqmtl.estimators.svr": "MultiTaskRegressorCV MultiTaskSVR",
-    "seqmtl.estimators.transforming": "TaskTransformer",
+    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier "
+    "MultiTaskRegressorCV MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
     "seqmtl.features.kmer_counts": "KmerCounts",
@@ -71,9 +65,8 @@ _NAMES = {
     "seqmtl.io.annotation": "read_annotation",
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",
-    "seqmtl.kernel_mkl.coupled": "KernelMKLClassifier MultiTaskKernelSVC",
-    "seqmtl.kernel_mkl.pareto": "ParetoMKLClassifier pareto_path",
-    "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier",
+    "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier "
+    "MultiTaskKernelSVC ParetoMKLClassifier pareto_path",
     "seqmtl.linear_model.model": "MultiTaskModel",
     "seqmtl.loading": "load",
     "seqmtl.sequences": "TaskArray Windows",

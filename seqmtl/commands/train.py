@@ -162,6 +162,12 @@ class Train(_options.WindowInput, _options.Relations):
             model.training["dataset"] = {"path": path, "signal": model.site.signal}
         model.training["command"] = self.command
         model.training["sources"] = self.source.paths
+        peaks = [part for part in self.source.parts if part.reference and part.sign != -1]
+        if peaks:
+            model.training["peaks"] = [
+                {"organism": part.organism or "", "path": part.path, "reference": part.reference}
+                for part in peaks
+            ]
         if self.window is not None and model.features.is_position_free:  # others have a length
             model.training["window"] = self.window
         if self.split != "train":

@@ -16,7 +16,7 @@ from seqmtl.io.tsv import Row, as_number, is_coordinate, read_rows
 from seqmtl.sequences import Genome, Windows, reverse_complement
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.background import draw_background
-from seqmtl.sequences.intervals import merge_intervals
+from seqmtl.sequences.intervals import merge_intervals, overlap
 from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
@@ -413,3 +413,9 @@ def windows_of_peaks(
         names=names,
         is_padded=bool((sizes != length).any()),
     )
+
+
+def n_overlapping(peaks: Peaks, others: Peaks, genome: Genome) -> int:
+    """Return how many windows overlap intervals or windows of others."""
+    starts = genome.starts[peaks.contigs] + peaks.begins
+    return int(overlap(starts, peaks.lengths, others.covered(genome)).sum())

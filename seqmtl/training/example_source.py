@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -26,7 +27,14 @@ from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
 from seqmtl.io.genome import load_genome
-from seqmtl.io.peaks import draw_negatives, read_avoided, read_peaks, windows_of_peaks
+from seqmtl.io.peaks import (
+    Peaks,
+    draw_negatives,
+    n_overlapping,
+    read_avoided,
+    read_peaks,
+    windows_of_peaks,
+)
 from seqmtl.io.tables import one_length, read_windows, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
@@ -75,6 +83,8 @@ class ExampleFile:
         Whether rows must have splits, as one was asked for.
     excluded : tuple of str
         BED of further intervals that these negatives do not overlap.
+    trained : tuple of str
+        BED that a model was trained on, with the same genome; what overlaps it is counted.
     """
 
     path: str
@@ -86,6 +96,7 @@ class ExampleFile:
     seed: int = 0
     is_split_asked: bool = False
     excluded: tuple[str, ...] = ()
+    trained: tuple[str, ...] = ()
 
     @property
     def split_or_none(self) -> str | None:
@@ -154,10 +165,13 @@ class ExampleFile:
         peaks = read_peaks(self.path, genome, window, once=require_labels)
         label = 1 if is_alone else self.sign or 0
         windows = windows_of_peaks(peaks, genome, label=label, **options)
+        if require_labels and self.sign != -1:
+            self._warn_of_trained(peaks, genome, window, "intervals", "leave out those of")
         if not is_alone:
             return windows
         others = [read_avoided(path, genome, window) for path in self.excluded]
         drawn = draw_negatives(peaks, genome, self.seed, others)
+        self._warn_of_trained(drawn, genome, window, "drawn negatives", "add --exclude")
         negatives = windows_of_peaks(drawn, genome, label=-1, **options)
         logger.info(
             "%s: %d intervals, %d negatives drawn from %s",
@@ -168,6 +182,25 @@ class ExampleFile:
         )
         parts = [pad_windows(part, windows.length, self.path) for part in (windows, negatives)]
         return concatenate(parts)
+
+    def _warn_of_trained(
+        self, peaks: Peaks, genome: Genome, window: int | None, what: str, remedy: str
+    ) -> None:
+        """Warn of intervals that overlap those that a model was trained on."""
+        for path in self.trained:
+            with suppress(OSError, SeqmtlError):  # it is another file by now
+                learnt = read_avoided(path, genome, window)
+                if n := n_overlapping(peaks, learnt, genome):
+                    logger.warning(
+                        "%s: %d of %d %s overlap positives of the training, so results are "
+                        "misleading; %s %s",
+                        self.path,
+                        n,
+                        len(peaks.begins),
+                        what,
+                        remedy,
+                        path,
+                    )
 
     def read_in_parts(self, window: int | None, *, pad: bool = False) -> Iterator[Windows]:
         """Yield the labelled windows of a table in parts, padded as by :meth:`read`.
@@ -580,7 +613,10 @@ class ExampleSource:
         """
         genomes: dict[str, Genome] = {}
         parts = [
-            part.read_for(model, genomes, require_labels=require_labels) for part in self.parts
+            replace(part, trained=_peaks_of(model, part)).read_for(
+                model, genomes, require_labels=require_labels
+            )
+            for part in self.parts
         ]
         return self._joined(parts, pad=model.features.is_position_free)
 
@@ -692,6 +728,20 @@ def _excluding(
             and (other.organism, other.reference) == (part.organism, part.reference)
         ]
         yield replace(part, excluded=tuple(paths)) if part.is_drawn_for else part
+
+
+def _peaks_of(model: MultiTaskModel, part: ExampleFile) -> tuple[str, ...]:
+    """Return other BED that a model was trained on, of the organism and genome of a file."""
+    if part.reference is None:
+        return ()
+    here = os.path.realpath(part.path)
+    return tuple(
+        peaks["path"]
+        for peaks in model.training.get("peaks", ())
+        if os.path.realpath(peaks["reference"]) == os.path.realpath(part.reference)
+        and peaks["organism"] in ("", part.organism or peaks["organism"])
+        and os.path.realpath(peaks["path"]) != here
+    )
 
 
 def _with_shift(window: int | None, shift: int) -> int | None:

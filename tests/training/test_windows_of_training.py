@@ -121,6 +121,19 @@ def test_negatives_are_off_the_peaks_of_other_files(seqmtl, folder):
     rows = (folder / "chr1.narrowPeak").read_text().splitlines(keepends=True)
     (folder / "a.bed").write_text("".join(rows[::2]))
     (folder / "b.bed").write_text("".join(rows[1::2]) + rows[0])
+    quick = f"{reference} --selection none --features spectrum:1-4 --threads 1"
+    seqmtl(f"train {folder}/a.bed {quick} -o {folder}/a.seqmtl -q")
+    evaluate = f"evaluate {folder}/a.seqmtl {folder}/b.bed {reference} --bootstrap 0"
+    log = seqmtl(evaluate).err
+    overlap = "overlap positives of the training, so results are misleading"
+    inside = f"b.bed: 1 of 25 intervals {overlap}; leave out those of {folder}/a.bed"
+    assert inside in log
+    assert f"drawn negatives {overlap}; add --exclude {folder}/a.bed" in log
+    log = seqmtl(f"{evaluate} --exclude {folder}/a.bed").err
+    assert inside in log
+    assert "drawn negatives" not in log
+    log = seqmtl(f"{evaluate} --negatives {folder}/a.bed").err
+    assert inside in log
     wrong = {
         f"train {folder}/chr1.fa --exclude {folder}/a.bed": "is for negatives that are drawn",
         f"train {folder}/a.bed --negatives {folder}/b.bed {reference} --exclude {folder}/a.bed": (
