@@ -287,7 +287,7 @@ def progress_text(n_scanned: int, n_bases: int, seconds: float) -> str:
     text = f"{short(n_scanned / 1e6)} Mb scanned, {short(speed / 1e6)} Mb/s"
     if not n_bases:
         return text
-    left = (n_bases - n_scanned) / speed
+    left = seconds * (n_bases - n_scanned) / max(n_scanned, 1)
     return f"{n_scanned / n_bases:.0%}, {text}, about {left:.0f} s left"
 
 
