@@ -117,25 +117,11 @@ class EdgeFinder(NamedTuple):
     stops: tuple[str, ...] = STOPS
 
 
-class Bounds(NamedTuple):
-    """Bounds of a piece of a region in the buffer of the genome, and of its margin.
-
-    Attributes
-    ----------
-    first, last : int
-        The piece.
-    begin, end : int
-        The piece with its margin.
-    """
-
-    first: int
-    last: int
-    begin: int
-    end: int
-
-
-def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
+def cut_regions(held: SplitGenome, margin: int, size: int) -> list[tuple[int, int, int, int]]:
     """Cut regions into pieces.
+
+    Each is its first base in the buffer of the genome and the base after its last one, and those
+    of the piece with its margin.
 
     Parameters
     ----------
@@ -147,7 +133,7 @@ def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
         Most bases of a piece without its margin.
     """
     return [
-        Bounds(
+        (
             first,
             min(first + size, end),
             max(begin, first - margin),
@@ -175,13 +161,13 @@ def _end_finder(
     path: PathLike | None,
 ) -> EndFinder:
     """Return what finds the donors or the acceptors of an organism, see :func:`end_finders`."""
-    site, own = model.site, model.site.consensus
+    site, consensus = model.site, model.site.consensus
     others = tuple(one.letters for one in donors if site.kind == ENDS[0])
-    words = (*own, *others)
+    words = (*consensus, *others)
     if path is not None:
         site = site_of_model(site, path, model.length, model.shift)
         words = tuple(word for word in words if word in site.consensus)
-    if own and words:
+    if consensus and words:
         site = replace(site, letters=",".join(words))
     finder = finder_of(model, organism, site=site)
     if u12 is None:
@@ -193,8 +179,8 @@ def _end_finder(
 def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
     """Return the letters of the donors of a dataset that their model lacks."""
     site = site_of_model(model.site, path, model.length, model.shift)
-    own = model.site.consensus
-    return tuple(word for word in site.consensus if own and word not in own)
+    consensus = model.site.consensus
+    return tuple(word for word in site.consensus if consensus and word not in consensus)
 
 
 def end_finders(
@@ -298,7 +284,7 @@ def _kinds_of_codons(stops: tuple[str, ...]) -> NDArray[np.uint8]:
 def find_piece(
     finders: Sequence[EndFinder],
     held: Sequence[SplitGenome],
-    bounds: Bounds,
+    bounds: tuple[int, int, int, int],
     coding: NDArray[np.float32],
     edges: Sequence[EdgeFinder] = (),
 ) -> Sites:
@@ -310,7 +296,7 @@ def find_piece(
         Result of :func:`end_finders`.
     held : sequence of SplitGenome, two
         Result of :func:`seqmtl.splicing.regions.read_both`.
-    bounds : Bounds
+    bounds : tuple of int, four
         One of :func:`cut_regions`.
     coding : ndarray of float32, shape (3, 3, 1024)
         Coding content.
