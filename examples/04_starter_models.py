@@ -60,7 +60,7 @@ from seqmtl.splicing.candidates import (
 from seqmtl.splicing.chain import run_chain, stretch_rows, to_log_odds, with_letters
 from seqmtl.splicing.coding import CODING_SHAPE, GC_CUTS, Content, Transcribed
 from seqmtl.splicing.estimates import layer_of_relatives, logit
-from seqmtl.splicing.fit import OrganismData, TrainingTables, fit_numbers
+from seqmtl.splicing.fit import OrganismData, fit_numbers, tables_of
 from seqmtl.splicing.layer import ALL, EDGES, ENDS, DonorLetters, PairLayer, U12Introns
 from seqmtl.splicing.lengths import exon_densities, length_tables
 from seqmtl.splicing.model import PairedModel
@@ -553,16 +553,13 @@ def between(genomes: PairLayer, clade: PairLayer, n_genes: int) -> PairLayer:
 
 def exons_and_introns(data: Path) -> dict[str, Transcribed]:
     """Return pieces of exons and introns of the organisms of intron90, and of human introns."""
-    samples: dict[str, Transcribed] = defaultdict(lambda: Transcribed([], [], [], []))
+    samples: dict[str, Transcribed] = defaultdict(lambda: Transcribed([], []))
 
     def add(name: str, exons: NDArray[np.uint8], *introns: NDArray[np.uint8]) -> None:
         letters = np.concatenate([exons, *introns])
         number = int(np.searchsorted(GC_CUTS, np.isin(letters, encode("CG")).mean()))
-        sample = samples[name]
-        sample.exons.append(exons)
-        sample.exon_classes.append(number)
-        sample.introns.extend(introns)
-        sample.intron_classes.extend([number] * len(introns))
+        samples[name].exons.append((exons, number))
+        samples[name].introns.extend((intron, number) for intron in introns)
 
     for name, (donor, acceptor) in pairs_of_windows(data):
         left, right = OFFSETS["donor"], OFFSETS["acceptor"] + 2
@@ -671,7 +668,7 @@ def numbers_of_clades(
     tasks = {
         name: OrganismData(
             pieces[name],
-            TrainingTables(lengths[name].size, tables[name], of_exons[name], none),
+            tables_of(lengths[name].size, tables[name], of_exons[name], none),
             0.0,
             2 * lengths[name].size,
             0.0,

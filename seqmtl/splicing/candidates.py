@@ -117,25 +117,11 @@ class EdgeFinder(NamedTuple):
     stops: tuple[str, ...] = STOPS
 
 
-class Bounds(NamedTuple):
-    """Bounds of a piece of a region in the buffer of the genome, and of its margin.
-
-    Attributes
-    ----------
-    first, last : int
-        The piece.
-    begin, end : int
-        The piece with its margin.
-    """
-
-    first: int
-    last: int
-    begin: int
-    end: int
-
-
-def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
+def cut_regions(held: SplitGenome, margin: int, size: int) -> list[tuple[int, int, int, int]]:
     """Cut regions into pieces.
+
+    Each is its first base in the buffer of the genome and the base after its last one, and those
+    of the piece with its margin.
 
     Parameters
     ----------
@@ -147,7 +133,7 @@ def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
         Most bases of a piece without its margin.
     """
     return [
-        Bounds(
+        (
             first,
             min(first + size, end),
             max(begin, first - margin),
@@ -298,7 +284,7 @@ def _kinds_of_codons(stops: tuple[str, ...]) -> NDArray[np.uint8]:
 def find_piece(
     finders: Sequence[EndFinder],
     held: Sequence[SplitGenome],
-    bounds: Bounds,
+    bounds: tuple[int, int, int, int],
     coding: NDArray[np.float32],
     edges: Sequence[EdgeFinder] = (),
 ) -> Sites:
@@ -310,7 +296,7 @@ def find_piece(
         Result of :func:`end_finders`.
     held : sequence of SplitGenome, two
         Result of :func:`seqmtl.splicing.regions.read_both`.
-    bounds : Bounds
+    bounds : tuple of int, four
         One of :func:`cut_regions`.
     coding : ndarray of float32, shape (3, 3, 1024)
         Coding content.

@@ -66,30 +66,26 @@ class Stretch(NamedTuple):
     sites: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]]
 
 
+#: Letters of a piece of an exon or an intron, and its class of G and C.
+Piece = tuple[NDArray[np.uint8], int]
+
+
 class Transcribed(NamedTuple):
     """What the content of an organism is learnt from.
 
     Attributes
     ----------
-    exons, introns : list of ndarray of uint8
-        Letters of pieces in reading direction.
-    exon_classes, intron_classes : list of int
-        Class of G and C around each, see :func:`gc_classes`.
+    exons, introns : list of (ndarray of uint8, int)
+        Letters of pieces in reading direction, and the class of G and C around each, see
+        :func:`gc_classes`.
     """
 
-    exons: list[NDArray[np.uint8]]
-    exon_classes: list[int]
-    introns: list[NDArray[np.uint8]]
-    intron_classes: list[int]
+    exons: list[Piece]
+    introns: list[Piece]
 
     def plus(self, other: Transcribed) -> Transcribed:
         """Return the pieces of both."""
-        return Transcribed(
-            self.exons + other.exons,
-            self.exon_classes + other.exon_classes,
-            self.introns + other.introns,
-            self.intron_classes + other.intron_classes,
-        )
+        return Transcribed(self.exons + other.exons, self.introns + other.introns)
 
 
 class Content(NamedTuple):
@@ -121,7 +117,7 @@ def transcribed(stretches: Iterable[Stretch]) -> Transcribed:
     An exon from an acceptor to the next donor is whole up to 600 bases; of others count 60 bases
     beside the site. An intron is from a donor to the next acceptor, without what its sites shape.
     """
-    parts = Transcribed([], [], [], [])
+    parts = Transcribed([], [])
     for codes, sites in stretches:
         classes = gc_classes(codes)
         for (places, is_donor), step in zip(sites, (1, -1), strict=True):
@@ -133,21 +129,20 @@ def transcribed(stretches: Iterable[Stretch]) -> Transcribed:
                     is_whole = k > 0 and not is_donor[k - 1]
                     is_whole = is_whole and place - bounds[k - 1] <= _LONGEST_EXON
                     begin = bounds[k - 1] if is_whole else place - _FLANK
-                    _add(parts.exons, parts.exon_classes, letters, of_strand, begin, place)
+                    _add(parts.exons, letters, of_strand, begin, place)
                     continue
                 if k and is_donor[k - 1]:
                     first, last = bounds[k - 1] + _BESIDE_DONOR, place - _BESIDE_ACCEPTOR
                     last = min(last, first + _LONGEST_INTRON)
-                    _add(parts.introns, parts.intron_classes, letters, of_strand, first, last)
+                    _add(parts.introns, letters, of_strand, first, last)
                 is_whole = k + 1 < len(bounds) and is_donor[k + 1]
                 if not (is_whole and bounds[k + 1] - place <= _LONGEST_EXON):
-                    _add(parts.exons, parts.exon_classes, letters, of_strand, place, place + _FLANK)
+                    _add(parts.exons, letters, of_strand, place, place + _FLANK)
     return parts
 
 
 def _add(
-    pieces: list[NDArray[np.uint8]],
-    numbers: list[int],
+    pieces: list[Piece],
     letters: NDArray[np.uint8],
     classes: NDArray[np.uint8],
     begin: int,
@@ -156,8 +151,7 @@ def _add(
     """Add the piece begin..end-1 of a strand, and its class, unless it is short."""
     begin, end = max(begin, 0), min(end, letters.size)
     if end - begin >= _SHORTEST_PIECE:
-        pieces.append(letters[begin:end])
-        numbers.append(int(classes[(begin + end) // 2]))
+        pieces.append((letters[begin:end], int(classes[(begin + end) // 2])))
 
 
 def learn_contents(
@@ -185,7 +179,7 @@ def learn_contents(
     weights = weights * (1 - np.eye(T))
     noncoding = np.zeros((T, *CODING_SHAPE[::2]))
     for t, sample in enumerate(samples):
-        for letters, number in zip(*_drawn(sample.introns, sample.intron_classes), strict=True):
+        for letters, number in _drawn(sample.introns):
             words = list_words(letters, WORD)
             noncoding[t, number] += np.bincount(words[words >= 0], minlength=4**WORD)
     background = _shrunk(noncoding[:, :, np.newaxis], weights)
@@ -251,7 +245,7 @@ class _Words(NamedTuple):
         positions, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for t, (sample, stops_of_sample) in enumerate(zip(samples, stops, strict=True)):
             numbers = [*map(_codon_number, stops_of_sample)]
-            for letters, number in zip(*_drawn(sample.exons, sample.exon_classes), strict=True):
+            for letters, number in _drawn(sample.exons):
                 is_end = np.isin(list_words(letters, 3), numbers)[2:]
                 is_open.append([not is_end[(3 - frame) % 3 :: 3].any() for frame in range(3)])
                 of_piece = list_words(letters, WORD)
@@ -293,12 +287,9 @@ class _Words(NamedTuple):
         return np.asarray(p[:, :3] / p.sum(axis=1, keepdims=True))
 
 
-def _drawn(
-    pieces: list[NDArray[np.uint8]], classes: list[int]
-) -> tuple[list[NDArray[np.uint8]], list[int]]:
-    """Return evenly spaced pieces and their classes, 20,000 at most."""
-    step = -(-len(pieces) // _MAX_PIECES) or 1
-    return pieces[::step], classes[::step]
+def _drawn(pieces: list[Piece]) -> list[Piece]:
+    """Return evenly spaced pieces, 20,000 at most."""
+    return pieces[:: -(-len(pieces) // _MAX_PIECES) or 1]
 
 
 def _shrunk(

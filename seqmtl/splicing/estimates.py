@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.adaptation.relatives import extend, similarity
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.splicing.coding import Content, with_stops
+from seqmtl.splicing.coding import with_stops
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.genome_sample import FOLDS
-from seqmtl.splicing.layer import ALL, ANY, EDGES, DonorLetters, Edge, PairLayer, U12Introns, logit
-from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
+from seqmtl.splicing.layer import ALL, ANY, EDGES, DonorLetters, Edge, PairLayer, logit
+from seqmtl.splicing.lengths import mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 
 #: U12-type introns per other intron to start from, where the relatives have any.
@@ -34,53 +35,32 @@ class Estimates:
         Their means.
     assumed : tuple of float, two
         Logits of the shares of true donors and acceptors that the site models assume.
-    relatives : PairLayer
-        Result of :func:`layer_of_relatives`.
-    prior : ndarray of float64
+    ratios : PairLayer
+        Layer for log-likelihood ratios of sites, first that of :func:`layer_of_relatives`; the
+        shift of U12-type introns is the log of their number per other intron.
+    lengths : ndarray of float64
         Density of the relatives' intron lengths 1, 2, ...
-    content : Content
-        Coding content.
-    lengths : LengthTable
-        Lengths of introns.
-    donors : tuple of DonorLetters
-        Other letters of donors, and how much rarer true sites are among candidates with them.
-    u12 : U12Introns, optional
-        U12-type introns, if there are any; the shift is the log of their number per other intron.
-    n_introns : int
-        Number of introns that they are from.
+    coding : ndarray of float32, shape (3, 3, 1024)
+        Coding content of the relatives.
     is_alone : bool
-        Whether they are learnt from labelled introns alone.
-    least : tuple of float, two
-        Least log-odds of a donor and of an acceptor that parses may take.
+        Whether the site models are learnt from labelled introns alone.
     """
 
     ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
     whole: tuple[MultiTaskModel, MultiTaskModel]
     assumed: tuple[float, float]
-    relatives: PairLayer
-    prior: NDArray[np.float64]
-    content: Content
-    lengths: LengthTable
-    donors: tuple[DonorLetters, ...] = ()
-    u12: U12Introns | None = None
-    n_introns: int = 0
+    ratios: PairLayer
+    lengths: NDArray[np.float64]
+    coding: NDArray[np.float32]
     is_alone: bool = False
-    least: tuple[float, float] = ALL
+
+    def learning(self, **fields: Any) -> Estimates:
+        """Return the estimates with other fields of the layer."""
+        return replace(self, ratios=self.ratios._replace(**fields))
 
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
-        layer = self.relatives._replace(u12=self.u12).assuming(sum(self.assumed))
-        return layer._replace(
-            shortest=self.lengths.shortest,
-            introns=self.lengths.introns,
-            tails=self.lengths.tails,
-            coding=self.content.table,
-            n_introns=self.n_introns,
-            n_coding=self.content.n_bases,
-            ceiling=ceiling,
-            least=self.least,
-            donors=self.donors,
-        )
+        return self.ratios.assuming(sum(self.assumed))._replace(ceiling=ceiling)
 
 
 def estimates_of_relatives(
@@ -120,23 +100,24 @@ def estimates_of_relatives(
     ]
     u12 = [layer.u12 for layer in layers if layer.u12]
     has_u12 = float(named @ np.array([layer.u12 is not None for layer in layers])) > 0.5
-    relatives, prior = layer_of_relatives(model, weights), relatives_density(layers, weights)
-    relatives = relatives._replace(coding=with_stops(relatives.coding, stops), stops=stops)
-    return Estimates(
-        [(donor, acceptor)] * FOLDS,
-        (donor, acceptor),
-        (assumed[0], assumed[1]),
-        relatives,
-        prior,
-        Content(relatives.coding, 0),
-        mixed_table(np.zeros(0, dtype=np.int64), np.zeros(0), prior),
-        tuple(
+    relatives, lengths = layer_of_relatives(model, weights), relatives_density(layers, weights)
+    coding = with_stops(relatives.coding, stops)
+    ratios = relatives._replace(
+        **mixed_table(np.zeros(0, dtype=np.int64), np.zeros(0), lengths)._asdict(),
+        coding=coding,
+        n_introns=0,
+        n_coding=0,
+        least=ALL,
+        donors=tuple(
             DonorLetters(letters, float(np.log(_DONOR_SHARE)))
             for letters in donors
             if letters not in model.donor.site.consensus
         ),
-        u12[0]._replace(shift=float(np.log(U12_SHARE))) if has_u12 else None,
+        u12=u12[0]._replace(shift=float(np.log(U12_SHARE))) if has_u12 else None,
+        stops=stops,
     )
+    whole = donor, acceptor
+    return Estimates([whole] * FOLDS, whole, (assumed[0], assumed[1]), ratios, lengths, coding)
 
 
 def layer_of_relatives(model: PairedModel, weights: NDArray[np.float64]) -> PairLayer:

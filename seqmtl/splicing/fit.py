@@ -27,11 +27,18 @@ from seqmtl.splicing.candidates import (
 )
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, Transcribed, learn_contents, transcribed
-from seqmtl.splicing.genetic_code import stops_of
+from seqmtl.splicing.genetic_code import STOPS, stops_of
 from seqmtl.splicing.layer import ALL, ANY, EDGES, ENDS, DonorLetters, Edge, PairLayer, logit
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
-from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_organisms, stretches
+from seqmtl.splicing.regions import (
+    KnownSites,
+    PathLike,
+    known_sites,
+    read_both,
+    shared_organisms,
+    stretches,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -65,40 +72,16 @@ START = {name: number.start for name, number in NUMBERS.items()}
 Values = Mapping[str, float]
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
 _PIECE = 200_000  # bases of a region that are fitted to at a time
-_ENOUGH = 1_000  # true sites of an organism; no more are fitted to,
-_MANY = 4_000_000  # nor more than so many bases,
-_SOME = 200  # if these have so many true sites
+_MAX_SITES = 1_000  # true sites of an organism; no more are fitted to,
+_MAX_BASES = 4_000_000  # nor more than so many bases,
+_MIN_SITES = 200  # if these have so many true sites
 _STEP = 1e-3  # of a number, for the slope
 _DAMPING, _EASING = 10.0, 8.0  # of the first step, and its change with each
-_MOST_DAMPING = 1e6  # beyond which no step is better
+_MAX_DAMPING = 1e6  # beyond which no step is better
 _GAIN = 0.1  # of the log-likelihood, for another step
 _LOWEST = -30.0  # log posterior of a true site
 _EDGES_LOST = 0.02  # share of the expected edges among the candidates that parses leave out
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
-
-
-class TrainingTables(NamedTuple):
-    """What the training regions of an organism tell.
-
-    Attributes
-    ----------
-    n_introns : int
-        Annotated introns.
-    lengths : LengthTable
-        Their lengths.
-    exons : ndarray of float64, shape (600,) or (0,)
-        Density of the lengths of exons, see :class:`seqmtl.splicing.layer.PairLayer`.
-    content : Content
-        Coding content.
-    stops : tuple of str
-        Stop codons of the organism.
-    """
-
-    n_introns: int
-    lengths: LengthTable
-    exons: NDArray[np.float64]
-    content: Content
-    stops: tuple[str, ...]
 
 
 class OrganismData(NamedTuple):
@@ -108,8 +91,8 @@ class OrganismData(NamedTuple):
     ----------
     pieces : list of Sites
         Candidates with their labels, see :func:`seqmtl.splicing.candidates.find_piece`.
-    learnt : TrainingTables
-        What its training regions tell.
+    tables : PairLayer
+        Lengths, coding content and stop codons by its training regions; see :func:`tables_of`.
     offset : float
         Added to the log-odds of an intron's two sites, so that organisms can share shifts.
     n_sites : int
@@ -125,7 +108,7 @@ class OrganismData(NamedTuple):
     """
 
     pieces: list[Sites]
-    learnt: TrainingTables
+    tables: PairLayer
     offset: float
     n_sites: int
     denser: float
@@ -145,28 +128,43 @@ class OrganismData(NamedTuple):
             else Edge(kind, 0.0, values[kind], least)
             for kind, (has_model, least) in self.edges.items()
         )
-        n_introns, lengths, exons, content, stops = self.learnt
-        return PairLayer(
-            scale,
-            shift,
-            coding_shift,
-            values["switch"],
-            values["coding scale"],
-            lengths.shortest,
-            lengths.introns,
-            content.table,
-            n_introns,
-            content.n_bases,
-            self.n_sites,
-            1.0,
-            lengths.tails,
-            self.least,
-            exons,
-            values["exon shift"],
-            edges,
-            tuple(DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors),
-            stops=stops,
+        return self.tables._replace(
+            scale=scale,
+            shift=shift,
+            coding_shift=coding_shift,
+            switch=values["switch"],
+            coding_scale=values["coding scale"],
+            n_sites=self.n_sites,
+            least=self.least,
+            exon_shift=values["exon shift"],
+            edges=edges,
+            donors=tuple(
+                DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors
+            ),
         )
+
+
+def tables_of(
+    n_introns: int,
+    lengths: LengthTable,
+    exons: NDArray[np.float64],
+    content: Content,
+    stops: tuple[str, ...] = STOPS,
+) -> PairLayer:
+    """Return the layer of what training regions tell, whose numbers are still to be fitted."""
+    return PairLayer(
+        scale=1.0,
+        shift=0.0,
+        coding_shift=0.0,
+        switch=0.0,
+        coding_scale=0.0,
+        **lengths._asdict(),
+        coding=content.table,
+        n_introns=n_introns,
+        n_coding=content.n_bases,
+        exons=exons,
+        stops=stops,
+    )
 
 
 def _numbers(tasks: Iterable[OrganismData]) -> dict[str, _Parameter]:
@@ -236,12 +234,12 @@ def fit_layer(
         raise SeqmtlError(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
         )
-    strands = {
-        task: list(known_sites(*read_both(donors, acceptors, order[task], "train")))
-        if task in order
-        else []
-        for task in donor.tasks
-    }
+    strands: dict[str, list[KnownSites]] = {}
+    pieces = []
+    for task in donor.tasks:
+        train = read_both(donors, acceptors, order[task], "train") if task in order else None
+        strands[task] = list(known_sites(*train)) if train else []
+        pieces.append(transcribed(stretches(*train) if train else []))
     annotated = {task: annotated_lengths(sites) for task, sites in strands.items()}
     lengths = {task: of_others.get(task, of_task) for task, of_task in annotated.items()}
     T = len(donor.tasks)
@@ -255,12 +253,6 @@ def fit_layer(
         tables = length_tables(lengths, relatedness)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
-    pieces = [
-        transcribed(
-            stretches(*read_both(donors, acceptors, order[task], "train")) if task in order else []
-        )
-        for task in donor.tasks
-    ]
     for task, sample in (samples or {}).items():
         k = donor.tasks.index(task)
         pieces[k] = pieces[k].plus(sample)
@@ -269,14 +261,13 @@ def fit_layer(
     contents = learn_contents(pieces, weights, stops=list(stops.values()))
     tasks = {}
     for task, content in zip(donor.tasks, contents, strict=True):
-        learnt = TrainingTables(lengths[task].size, tables[task], exons[task], content, stops[task])
+        of_task = tables_of(lengths[task].size, tables[task], exons[task], content, stops[task])
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
-            paths, of_task = (donors, acceptors), (task, order[task])
-            tasks[task] = _read_task(models, paths, of_task, learnt)
+            tasks[task] = _read_task(models, (donors, acceptors), (task, order[task]), of_task)
         else:
             others = other_donors(donor, donors)
-            tasks[task] = _without_regions(task, (donor, acceptor), learnt, others)
+            tasks[task] = _without_regions(task, (donor, acceptor), of_task, others)
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split 'valid'")
     values = fit_numbers(tasks)
@@ -284,27 +275,24 @@ def fit_layer(
 
 
 def _without_regions(
-    task: str, ends: Sequence[MultiTaskModel], learnt: TrainingTables, donors: tuple[str, ...]
+    task: str, ends: Sequence[MultiTaskModel], tables: PairLayer, donors: tuple[str, ...]
 ) -> OrganismData:
     """Return the data of an organism without regions to fit to; any codon ends coding sequence."""
     logits = [logit(end.prevalence(task)) for end in ends]
     codons = {codon: (False, ANY) for codon in EDGES}
     offset = -0.5 * float(sum(logits))
-    return OrganismData([], learnt, offset, 0, 0.0, ALL, codons, donors)
+    return OrganismData([], tables, offset, 0, 0.0, ALL, codons, donors)
 
 
 def _read_task(
     models: Mapping[str, MultiTaskModel],
     paths: tuple[PathLike, PathLike],
     names: tuple[str, str],
-    learnt: TrainingTables,
+    tables: PairLayer,
 ) -> OrganismData:
     """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
-    (task, name), table, content = names, learnt.lengths, learnt.content
+    task, name = names
     train = read_both(*paths, name, "train")
-    probe = PairLayer(
-        1, 0, 0, 0, 0, *table[:2], content.table, tails=table.tails, exons=learnt.exons
-    )
     held = read_both(*paths, name, "valid")
     ends = [models[end] for end in ENDS]
     others = other_donors(ends[0], paths[0])
@@ -314,14 +302,14 @@ def _read_task(
     scored = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
         EdgeFinder(
-            edge, ANY, finder_of(models[edge], task) if edge in scored else None, learnt.stops
+            edge, ANY, finder_of(models[edge], task) if edge in scored else None, tables.stops
         )
         for edge in EDGES
     ]
     pieces: list[Sites] = []
-    n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], context_of(probe), _PIECE)
+    n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], context_of(tables), _PIECE)
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
-        pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
+        pieces.append(find_piece(finders, held, bounds[k], tables.coding, edge_finders))
         if len(pieces) == 1:  # those that are not promising go, as they take time
             edge_finders = [
                 edge._replace(least=_least(pieces, edge.signal, _EDGES_LOST))
@@ -329,17 +317,18 @@ def _read_task(
                 else edge
                 for edge in edge_finders
             ]
-        n_bases += bounds[k].last - bounds[k].first
+        first, last, _, _ = bounds[k]
+        n_bases += last - first
         is_true = pieces[-1]["labels"] > 0
         n_sites += int(is_true.sum())
         n_donors += int((is_true & (pieces[-1]["signals"] == 0)).sum())
-        if n_sites >= _ENOUGH or (n_bases >= _MANY and n_sites >= _SOME):
+        if n_sites >= _MAX_SITES or (n_bases >= _MAX_BASES and n_sites >= _MIN_SITES):
             break
     logger.info(
         "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in valid",
         task,
-        learnt.n_introns,
-        content.n_bases,
+        tables.n_introns,
+        tables.n_coding,
         n_donors,
         ENDS[0],
         n_sites - n_donors,
@@ -349,7 +338,7 @@ def _read_task(
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
     fitted = OrganismData(
         pieces,
-        learnt,
+        tables,
         sum(map(partial(_offset, organism=name), ends, paths)),
         n_sites,
         denser,
@@ -479,7 +468,7 @@ def _best(
     raised until they reduce the loss (Levenberg and Marquardt).
     """
     values, at, damping, gain = start, fit_of(start), _DAMPING, np.inf
-    while gain >= _GAIN and damping < _MOST_DAMPING:
+    while gain >= _GAIN and damping < _MAX_DAMPING:
         is_free = np.where(at.gradient > 0, values > low, values < high)
         free, step = np.flatnonzero(is_free), np.zeros(values.size)
         curvature = at.curvature + damping * np.diag(np.diagonal(at.curvature))

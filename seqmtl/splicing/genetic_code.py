@@ -93,7 +93,7 @@ def open_frames(
     return frames
 
 
-def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDArray[np.int64]:
+def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str]) -> NDArray[np.int64]:
     """Return where reading ends on one strand, in any frame: at stop codons and unknown bases."""
     is_end = np.convolve(codes > _T, np.ones(3, dtype=np.int64), "valid") > 0
     if codes.size < 3:

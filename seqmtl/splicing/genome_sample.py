@@ -44,7 +44,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
 
 #: Called with the share of the stretches that are done.
 Watch = Callable[[float], object]
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class GenomeSample(NamedTuple):
@@ -239,7 +239,7 @@ def _by_stretch(
     return parts
 
 
-def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[_Found]:
+def _of_all(work: Callable[[int], _Result], n: int, watch: Watch | None) -> list[_Result]:
     """Return the results of each of n groups of stretches."""
     results = []
     for result in in_order(work, range(n)):

@@ -185,7 +185,7 @@ def _judge_locus(
         p = np.empty(len(bounds))
         others: list[Segment | None] = []
         for row, (start, end) in enumerate(bounds.tolist()):
-            p[row], other = posteriors[k].of(start, end)
+            p[row], other = _posterior_of(start, end, *posteriors[k])
             others.append(other and (other[0] + piece.start, other[1] + piece.start))
         p = _ODDS * p / (_ODDS * p + 1 - p)
         at_end = (bounds[:, 0] + piece.start < window) | (
@@ -199,28 +199,27 @@ def _judge_locus(
     return [judged[number] for number in range(len(chains))]
 
 
-class _Posteriors(NamedTuple):
-    """Introns of a chain by position, shape (n, 2), and their posterior probabilities."""
-
-    introns: NDArray[np.int64]
-    values: NDArray[np.float64]
-
-    def of(self, start: int, end: int) -> tuple[float, Segment | None]:
-        """Return the probability of an intron, and a more probable one that overlaps it."""
-        is_same = (self.introns == (start, end)).all(axis=1)
-        p = min(1.0, float(self.values[is_same].sum()))
-        rivals = np.where(is_same, 0.0, self.values)
-        rivals[(self.introns[:, 0] >= end) | (self.introns[:, 1] <= start)] = 0.0
-        if not rivals.size or rivals.max() <= p:
-            return p, None
-        first, last = self.introns[rivals.argmax()].tolist()
-        return p, (first, last)
+def _posterior_of(
+    start: int, end: int, introns: NDArray[np.int64], posteriors: NDArray[np.float64]
+) -> tuple[float, Segment | None]:
+    """Return the probability of an intron, and a more probable one that overlaps it."""
+    is_same = (introns == (start, end)).all(axis=1)
+    p = min(1.0, float(posteriors[is_same].sum()))
+    rivals = np.where(is_same, 0.0, posteriors)
+    rivals[(introns[:, 0] >= end) | (introns[:, 1] <= start)] = 0.0
+    if not rivals.size or rivals.max() <= p:
+        return p, None
+    first, last = introns[rivals.argmax()].tolist()
+    return p, (first, last)
 
 
 def _posteriors(
     finder: PairedFinder, sites: Sites, rows: list[NDArray[np.int64]]
-) -> list[_Posteriors]:
-    """Return the posterior probabilities of the introns of chains with these candidates."""
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Return the introns of chains with these candidates, and their posterior probabilities.
+
+    Introns are by position, shape (n, 2).
+    """
     layer = _layer_of_claims(finder.layer)
     sizes = np.array([part.size for part in rows])
     bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -234,8 +233,7 @@ def _posteriors(
     introns = chosen["places"][posteriors.introns[order]]
     values = np.exp(posteriors.intron_values[order])
     cuts = np.searchsorted(firsts, bounds[1:-1])
-    parts = zip(np.split(introns, cuts), np.split(values, cuts), strict=True)
-    return [_Posteriors(*part) for part in parts]
+    return list(zip(np.split(introns, cuts), np.split(values, cuts), strict=True))
 
 
 def _layer_of_claims(layer: PairLayer) -> PairLayer:

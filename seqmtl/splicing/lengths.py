@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from seqmtl.splicing.layer import PairLayer
 from seqmtl.splicing.model import EXON_LENGTHS
-from seqmtl.splicing.relative_weights import relative_weights
 
 if TYPE_CHECKING:
     from seqmtl.splicing.regions import KnownSites
 
 _MIN_BASES = 4  # of an intron: its two sites
 _MIN_LEARNT = 15  # of an intron that no annotation has: the shortest known are those of a ciliate
-_ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
+_PRIOR_INTRONS = 50  # introns of an organism that count as much as all those of its relatives
 _FIRST = 0.001  # share of introns that are no longer than what counts as the shortest
 _ANY_LENGTH = 0.2  # share of the prior of an organism without labels that relatives do not tell
 _FEW = 5  # introns that count as much as the share of relatives' introns that exons follow
@@ -55,9 +54,9 @@ def annotated_lengths(
     parts = [np.zeros(0, dtype=np.int64)]
     for sites in strands:
         lengths = np.diff(sites.places)
-        is_own = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
-        is_own &= sites.is_true[:-1] & sites.is_true[1:]
-        parts.append(lengths[is_own & (lengths >= _MIN_BASES)])
+        is_between = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
+        is_between &= sites.is_true[:-1] & sites.is_true[1:]
+        parts.append(lengths[is_between & (lengths >= _MIN_BASES)])
     return np.concatenate(parts)
 
 
@@ -95,7 +94,9 @@ def length_tables(
     edge = min(_LONGEST, 2 * int(every.max()))
     grid = np.arange(1, edge + 1)
     seen = {name: np.minimum(of_name, edge) for name, of_name in lengths.items()}
-    many = {name: int(of_name.min()) for name, of_name in seen.items() if of_name.size >= _ENOUGH}
+    many = {
+        name: int(of_name.min()) for name, of_name in seen.items() if of_name.size >= _PRIOR_INTRONS
+    }
     least = min(many.values(), default=None)
     pooled = _pooled(seen, relatedness, grid)
     return {name: _cut(density, many.get(name, least)) for name, density in pooled.items()}
@@ -125,7 +126,9 @@ def exon_densities(
         return {name: np.zeros(0) for name in lengths}
     n = np.array([introns[name].size for name in seen])
     followed = np.array([of_name.size for of_name in seen.values()])
-    relatives = relative_weights(n / (n + _ENOUGH), relatedness) @ (followed / np.maximum(n, 1))
+    relatives = _relative_weights(n / (n + _PRIOR_INTRONS), relatedness) @ (
+        followed / np.maximum(n, 1)
+    )
     shares = (followed + _FEW * relatives) / (n + _FEW)
     densities = _pooled(seen, relatedness, np.arange(1, EXON_LENGTHS))
     for (name, density), share in zip(densities.items(), shares.tolist(), strict=True):
@@ -142,9 +145,27 @@ def _pooled(
     """Return the density of every organism, mixed with that of its relatives."""
     densities = np.array([_smoothed(of_name, grid) for of_name in lengths.values()])
     counts = np.array([of_name.size for of_name in lengths.values()], dtype=np.float64)
-    shares = relative_weights(counts / (counts + _ENOUGH), relatedness)
-    trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _ENOUGH))[:, np.newaxis]
+    shares = _relative_weights(counts / (counts + _PRIOR_INTRONS), relatedness)
+    trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _PRIOR_INTRONS))[:, np.newaxis]
     return dict(zip(lengths, trust * densities + (1 - trust) * (shares @ densities), strict=True))
+
+
+def _relative_weights(
+    trust: NDArray[np.float64], relatedness: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the weight of each organism (columns) in the mean of the others for one (rows).
+
+    Parameters
+    ----------
+    trust : ndarray of float64, shape (T,)
+        From 0, for an organism without data, to 1.
+    relatedness : ndarray of float64, shape (T, T)
+        Task kernel; negative entries count as 0. For one unlike all others, all count the same.
+    """
+    weights = np.maximum(relatedness, 0.0) * trust
+    np.fill_diagonal(weights, 0.0)
+    weights[~(weights > 0).any(axis=1)] = trust
+    return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
 
 def relatives_density(
@@ -162,7 +183,7 @@ def relatives_density(
     counts = np.array([layer.n_introns for layer in layers], dtype=np.float64)
     edge = min(_LONGEST, max(_LONGEST if len(layer.tails) else layer.longest for layer in layers))
     density = np.zeros(edge)
-    for layer, share in zip(layers, weights * counts / (counts + _ENOUGH), strict=True):
+    for layer, share in zip(layers, weights * counts / (counts + _PRIOR_INTRONS), strict=True):
         if share:
             density += share * layer.density(edge)
     return np.asarray(density / density.sum())
@@ -190,7 +211,7 @@ def mixed_table(
     density = (1 - _ANY_LENGTH) * density + _ANY_LENGTH * any_length / any_length.sum()
     n = float(posteriors.sum())
     seen = _smoothed(np.minimum(lengths, grid.size), grid, posteriors)
-    return _cut((n * seen + _ENOUGH * density) / (n + _ENOUGH), at_least=_MIN_LEARNT)
+    return _cut((n * seen + _PRIOR_INTRONS * density) / (n + _PRIOR_INTRONS), at_least=_MIN_LEARNT)
 
 
 def _cut(

@@ -43,14 +43,14 @@ def other_donors(model: PairedModel, consensus: str | None) -> tuple[str, ...]:
     UsageError
         If they lack the letters of the model.
     """
-    words, known = (consensus or DONORS).split(","), model.donor.site.consensus
-    if lacking := [word for word in known if word not in words]:
+    words, of_model = (consensus or DONORS).split(","), model.donor.site.consensus
+    if lacking := [word for word in of_model if word not in words]:
         raise UsageError(
             f"must have the letters of the model's donors, {', '.join(lacking)}, got {consensus}: "
             "others are scored as these",
             "consensus",
         )
-    return tuple(word for word in words if word not in known)
+    return tuple(word for word in words if word not in of_model)
 
 
 def check_new(
@@ -163,7 +163,7 @@ def add_unlabelled(
             donors=other_donors(model, consensus),
         )
     source, weights = self_training.relatives.source, self_training.weights
-    stops = self_training.state.relatives.stops
+    stops = self_training.state.ratios.stops
     _log_relatives(name, like, model.donor.tasks, source, weights, stops)
     return self_training
 

@@ -80,10 +80,11 @@ def score_paired(
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer), _PIECE):
             piece = find_piece(finders, held, bounds, layer.coding, of_edges)
-            is_own = (piece.starts >= bounds.first) & (piece.starts < bounds.last)
-            is_own &= piece["signals"] < len(ENDS)
-            n_masked += int((is_own & is_inside(piece.starts, held[0].masked)).sum())
-            blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
+            first, last, begin, _ = bounds
+            is_end = (piece.starts >= first) & (piece.starts < last)
+            is_end &= piece["signals"] < len(ENDS)
+            n_masked += int((is_end & is_inside(piece.starts, held[0].masked)).sum())
+            blocks = np.searchsorted(edges, begin + piece["places"], "right")
             log_p = either_class(piece, run_chain(piece, layer).sites)
             piece = piece.adding(blocks=blocks, log_p=log_p).take(piece["labels"] != 0)
             piece = piece.adding(tasks=np.full(len(piece), task))

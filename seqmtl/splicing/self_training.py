@@ -35,7 +35,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,23 +127,6 @@ _MAX_GROUPS = 16  # of similar relatives that are compared
 _CONTROL_BASES = 2.5e6  # of the reversed genome, about
 
 
-class _Adapted(NamedTuple):
-    """Site models of an end: of the folds, their mean, and the logit of the share they assume."""
-
-    folds: list[MultiTaskModel]
-    whole: MultiTaskModel
-    assumed: float
-
-
-class _Examples(NamedTuple):
-    """Sites and decoys of an end: windows, the fold and weight of each, and the share of sites."""
-
-    windows: Windows
-    folds: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    share: float
-
-
 class SelfTraining:
     """Self-training of a paired model on an organism without labels.
 
@@ -204,9 +187,9 @@ class SelfTraining:
         self.rounds: list[SelfTrainingRound] = []
         stops = stops_of(name, like)
         self.state = estimates_of_relatives(model, name, self.weights, named.weights, donors, stops)
-        self.state = replace(self.state, lengths=self._lengths([]))
-        u12, control = u12_ends(model.u12, self.state.u12), sample.part(_CONTROL_BASES)
-        ends = end_finders(self.state.whole, name, self.state.donors, u12)
+        self.state = self.state.learning(**self._lengths([])._asdict())
+        u12, control = u12_ends(model.u12, self.state.ratios.u12), sample.part(_CONTROL_BASES)
+        ends = end_finders(self.state.whole, name, self.state.ratios.donors, u12)
         self._candidates = find_candidates(sample, ends, stops, self._at("scoring candidates"))
         watch_control = self._at("scoring the reversed genome")
         self._reversed = find_candidates(control.reversed(), ends, stops, watch_control)
@@ -269,7 +252,7 @@ class SelfTraining:
 
     def _rescore(self) -> None:
         """Score the candidates by the models of the state."""
-        pairs, donors = list(self.state.ends), self.state.donors
+        pairs, donors = list(self.state.ends), self.state.ratios.donors
         ends = list(in_order(lambda pair: end_finders(pair, self.name, donors), pairs))
         self._candidates = self._candidates.rescored(ends, self._at("scoring candidates"))
         self._reversed = self._reversed.rescored(ends, self._at("scoring the reversed genome"))
@@ -285,9 +268,9 @@ class SelfTraining:
             if k < _CHAIN_RUNS - 1:
                 donors, u12 = self._rarities(posteriors)
                 lengths = self._lengths(posteriors)
-                self.state = replace(self.state, donors=donors, u12=u12, lengths=lengths)
+                self.state = self.state.learning(donors=donors, u12=u12, **lengths._asdict())
         least = least_log_odds(posteriors, self.state.layer(), LOST_SHARE)
-        self.state = replace(self.state, least=least)
+        self.state = self.state.learning(least=least)
         if self.known_introns is None:
             return posteriors
         return [
@@ -303,7 +286,8 @@ class SelfTraining:
         These are ratios of mean posteriors, and the expected number of U12-type introns per other
         intron.
         """
-        n_kinds = len(ENDS) + len(self.state.donors)
+        layer = self.state.ratios
+        n_kinds = len(ENDS) + len(layer.donors)
         n, expected, of_u12 = np.zeros(n_kinds), np.zeros(n_kinds), 0.0
         for sites, chain in posteriors:
             p, is_u12 = np.exp(chain.sites), sites["is_u12"]
@@ -318,9 +302,9 @@ class SelfTraining:
         rarity = float(np.log((of_u12 + n_prior * U12_SHARE) / others))
         donors = tuple(
             one._replace(shift=logit(share) - logit(shares[0]))
-            for one, share in zip(self.state.donors, shares[len(ENDS) :], strict=True)
+            for one, share in zip(layer.donors, shares[len(ENDS) :], strict=True)
         )
-        return donors, self.state.u12 and self.state.u12._replace(shift=rarity)
+        return donors, layer.u12 and layer.u12._replace(shift=rarity)
 
     def _lengths(self, posteriors: SitePosteriors) -> LengthTable:
         """Return the distribution of the lengths of the introns listed, and of those labelled."""
@@ -328,7 +312,7 @@ class SelfTraining:
         if self.known_introns is not None:
             lengths = np.concatenate([lengths, self.known_introns.lengths])
             p = np.concatenate([p, np.ones(self.known_introns.lengths.size)])
-        return mixed_table(lengths, p, self.state.prior)
+        return mixed_table(lengths, p, self.state.lengths)
 
     def _called_lengths(self) -> NDArray[np.int64]:
         """Return the lengths of the introns called."""
@@ -372,7 +356,7 @@ class SelfTraining:
                     self.posteriors, self.sample.fold, strict=True
                 )
             )
-            sure = sure.take(_first_copies(self.sample.codes, sure, _REPEAT_FLANK))
+            sure = sure.take(_first_copies(self.sample.codes, sure))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             if min(donors, acceptors) < least:
                 besides = "" if self.known_introns is None else " that are not known"
@@ -466,30 +450,36 @@ class SelfTraining:
     def _adapt(self) -> Estimates:
         """Adapt the relatives' site models to the calls; return the state with them."""
         self._at("learning sites")
-        donor, acceptor = in_order(self._learn, range(len(ENDS)))
+        folds, whole, assumed = zip(*in_order(self._learn, range(len(ENDS))), strict=True)
         n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
         pieces = transcribed(self._exons(self.posteriors))
-        layer = self.state.relatives
-        (content,) = learn_contents([pieces], np.zeros((1, 1)), layer.coding, [layer.stops])
+        layer = with_numbers_of_genomes(self.model, self.state.ratios)
+        (content,) = learn_contents([pieces], np.zeros((1, 1)), self.state.coding, [layer.stops])
         return replace(
             self.state,
-            ends=list(zip(donor.folds, acceptor.folds, strict=True)),
-            whole=(donor.whole, acceptor.whole),
-            assumed=(donor.assumed, acceptor.assumed),
-            relatives=with_numbers_of_genomes(self.model, self.state.relatives),
-            lengths=self._lengths(self.posteriors),
-            n_introns=self._called_lengths().size + n_known,
-            content=content,
+            ends=list(zip(*folds, strict=True)),
+            whole=whole,
+            assumed=assumed,
+            ratios=layer._replace(
+                **self._lengths(self.posteriors)._asdict(),
+                n_introns=self._called_lengths().size + n_known,
+                coding=content.table,
+                n_coding=content.n_bases,
+            ),
         )
 
-    def _learn(self, number: int) -> _Adapted:
-        """Adapt the site models of an end: for each fold, one that has not seen it."""
+    def _learn(self, number: int) -> tuple[list[MultiTaskModel], MultiTaskModel, float]:
+        """Adapt the site models of an end.
+
+        Returns for each fold one that has not seen it, their mean, and the logit of the share of
+        true sites that they assume.
+        """
         model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
         windows, folds, weights, share = self._examples(model, end)
         if self.state.is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
             adapted = adapt(model, self.name, windows, **where, prevalence=share)
-            return _Adapted([adapted] * FOLDS, adapted, logit(share))
+            return [adapted] * FOLDS, adapted, logit(share)
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
         held = np.zeros(len(windows))
         given = model, self.relatives, self.name, windows, weights, parts
@@ -504,10 +494,15 @@ class SelfTraining:
         y, weights = windows.labels[drawn], weights[drawn]
         for adapted in models:
             adapted.calibrate(self.name, held[drawn], y, weights, "auto", share, consensus)
-        return _Adapted(models[:FOLDS], models[FOLDS], logit(share))
+        return models[:FOLDS], models[FOLDS], logit(share)
 
-    def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
-        """Return sites and decoys of U2-type introns, with the letters of the model."""
+    def _examples(
+        self, model: MultiTaskModel, end: str
+    ) -> tuple[Windows, NDArray[np.int64], NDArray[np.float64], float]:
+        """Return sites and decoys of U2-type introns, with the letters of the model.
+
+        These are windows, the fold and the weight of each, and the share of true sites.
+        """
         rng, layer = np.random.default_rng(0), self.state.layer()
         parts, n_known = [], 0
         for k, (sites, chain) in enumerate(self.posteriors):
@@ -522,7 +517,7 @@ class SelfTraining:
         is_site = (candidates["p"] >= _MIN_POSTERIOR) & (not self.state.is_alone)
         true, decoys = candidates.take(is_site), candidates.take(~is_site)
         share = max(n_known + true["p"].sum(), 1.0) / (n_known + len(candidates))
-        true = true.take(_first_copies(self.sample.codes, true, _REPEAT_FLANK))
+        true = true.take(_first_copies(self.sample.codes, true))
         true = true.take(_some(len(true), _MAX_SITES, rng))
         known_introns = self._known_windows(model, end, rng)
         n_given = sum(map(len, known_introns))
@@ -539,7 +534,7 @@ class SelfTraining:
         drawn = self._windows(self.sample.codes, both, labels, model)
         folds = np.concatenate([both["fold"], np.full(n_given, -1)])
         weights = np.concatenate([true["p"], np.ones(len(decoys) + n_given)])
-        return _Examples(concatenate([drawn, *known_introns]), folds, weights, share)
+        return concatenate([drawn, *known_introns]), folds, weights, share
 
     def _known_windows(
         self, model: MultiTaskModel, end: str, rng: np.random.Generator
@@ -588,8 +583,8 @@ class SelfTraining:
                 *precision,
             ]
         last = self.rounds[-1]
-        has_calls, stops = sum(last.n_p90) > 0, self.state.relatives.stops
-        warnings = warnings_for(self.sample, last, self.state.prior, has_calls, stops)
+        has_calls, stops = sum(last.n_p90) > 0, self.state.ratios.stops
+        warnings = warnings_for(self.sample, last, self.state.lengths, has_calls, stops)
         return [*precision, *warnings]
 
     def _calls(self) -> dict[str, Any]:
@@ -681,9 +676,10 @@ def _keys(starts: NDArray[np.int64], is_reverse: Any, signals: Any) -> NDArray[n
     return starts * 4 + np.asarray(is_reverse) * 2 + np.asarray(signals)
 
 
-def _first_copies(codes: NDArray[np.uint8], sites: Sites, flank: int) -> NDArray[np.int64]:
+def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
     """Return the rows of sites whose surroundings no site before has: a repeat counts once."""
-    near = codes[sites.starts[:, np.newaxis] + np.arange(-flank, SITE_LENGTH + flank)]
+    around = np.arange(-_REPEAT_FLANK, SITE_LENGTH + _REPEAT_FLANK)
+    near = codes[sites.starts[:, np.newaxis] + around]
     return np.sort(np.unique(near, axis=0, return_index=True)[1])
 
 

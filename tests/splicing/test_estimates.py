@@ -7,11 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.splicing.chain import run_chain
-from seqmtl.splicing.coding import CODING_SHAPE, Content
+from seqmtl.splicing.coding import CODING_SHAPE
 from seqmtl.splicing.estimates import Estimates, layer_of_relatives, with_numbers_of_genomes
 from seqmtl.splicing.fit import START
 from seqmtl.splicing.layer import Edge, PairLayer, U12Introns
-from seqmtl.splicing.lengths import LengthTable
 from tests.splicing.test_chain import _sites
 
 NAMES = ("scale", "shift", "coding_shift", "switch", "coding_scale")
@@ -141,12 +140,19 @@ def test_posteriors_do_not_depend_on_the_share_that_sites_assume():
         [],
         (None, None),
         (0.0, 0.0),
-        relatives._replace(shift=-3.0, coding_shift=0.0, switch=-4.0, coding_scale=0.4),
+        relatives._replace(
+            shift=-3.0,
+            coding_shift=0.0,
+            switch=-4.0,
+            coding_scale=0.4,
+            shortest=5,
+            introns=np.log(np.full(60, 1 / 60)),
+            tails=np.zeros((0, 2)),
+            donors=(),
+            u12=U12Introns(2.0, (-1e9, -1e9)),
+        ),
         np.full(60, 1 / 60),
-        Content(relatives.coding, 0),
-        LengthTable(5, np.log(np.full(60, 1 / 60)), np.zeros((0, 2))),
-        (),
-        U12Introns(2.0, (-1e9, -1e9)),
+        relatives.coding,
     )
     first = run_chain(sites, estimates.layer())
     p = np.exp(first.sites)

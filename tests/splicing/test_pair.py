@@ -392,7 +392,7 @@ def _pieces(rng, codons, n):
     """Pieces of coding sequence whose first base is at position 1 of a codon, and random ones."""
     exons = [encode("".join(rng.choice(codons, 41)))[1:-1] for _ in range(n)]
     introns = [rng.integers(0, 4, 200).astype(np.uint8) for _ in range(n)]
-    return Transcribed(exons, [1] * n, introns, [1] * n)
+    return Transcribed([(piece, 1) for piece in exons], [(piece, 1) for piece in introns])
 
 
 def test_an_organism_without_regions_has_its_lengths_and_further_exons_teach_content(case):
@@ -414,12 +414,12 @@ def test_an_organism_without_regions_has_its_lengths_and_further_exons_teach_con
     assert 0 < z.scale < 5
     assert PairedModel(donor, acceptor, without).tasks == ("a", "b", "z")
     layer = fit_layer(donor, acceptor, *paths, lengths=lengths, samples={"z": sample})
-    n_words = sum(piece.size - 4 for piece in sample.exons)
+    n_words = sum(piece.size - 4 for piece, _ in sample.exons)
     assert layer["z"].n_coding == pytest.approx(n_words, rel=0.01)
     for name in "ab":
         assert layer[name].n_introns == without[name].n_introns
     # content per base of exons that were not among them, in their frame and in the next one
-    held, means = _pieces(rng, codons, 50).exons, []
+    held, means = [piece for piece, _ in _pieces(rng, codons, 50).exons], []
     for fitted, frame in ((layer, 1), (layer, 2), (without, 1)):
         sums = [
             fitted["z"].coding[1, (at + frame) % 3, int(piece[at - 4 : at + 1] @ PLACES)]

@@ -143,8 +143,8 @@ def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
     own = SelfTraining(model, "c", sample_genome(path, PADDING), max_rounds=1)
     tables = [model.layer[name].coding for name in model.tasks]
     given = np.tensordot(own.weights, tables, 1)
-    assert_allclose(own.state.content.table, given, atol=1e-5)
-    assert own.state.content.n_bases == own.paired().layer_of("c").n_coding == 0
+    assert_allclose(own.state.ratios.coding, given, atol=1e-5)
+    assert own.state.ratios.n_coding == own.paired().layer_of("c").n_coding == 0
     own.train(lambda one: None)
     exons = sum(
         int(row[4]) - int(row[3]) + 1
@@ -152,7 +152,7 @@ def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
         if row[2:3] == ["exon"]
     )
     assert exons / 2 < own.paired().layer_of("c").n_coding < exons
-    assert not np.allclose(own.state.content.table, given, atol=0.1)
+    assert not np.allclose(own.state.ratios.coding, given, atol=0.1)
 
 
 def test_a_round_takes_the_numbers_of_genomes_in_place_of_those_of_relatives(new):
@@ -174,14 +174,14 @@ def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
     for name, layer in model.layer.items():
         model.layer[name] = layer._replace(coding=np.zeros_like(layer.coding))
     own = SelfTraining(model, "c", sample, max_rounds=3)
-    assert not own.state.content.table.any()
+    assert not own.state.ratios.coding.any()
     true, before = _true_sites(new / "sim/annotation/c.gff3"), _calls(own.paired(), path, 0.9)
     own.train(lambda one: None)
     after = _calls(own.paired(), path, 0.9)
     assert len(after & true) > 3 * len(before & true)
     assert len(after & true) > 0.9 * len(after)
     # c is simulated with the codons of its relatives; of few exons, it learns a part
-    expected, table = usual.state.content.table, own.state.content.table
+    expected, table = usual.state.ratios.coding, own.state.ratios.coding
     is_learnt = (np.abs(expected) > 1) & (np.abs(table) > 0.1)
     assert is_learnt.sum() > 300
     assert np.corrcoef(table[is_learnt], expected[is_learnt])[0, 1] > 0.5

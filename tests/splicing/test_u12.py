@@ -203,7 +203,7 @@ def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
         n_u12 += p[is_u12].sum() / 2
         n_others += p[(sites["signals"] == 0) & ~is_u12].sum()
     share = (n_u12 + 3) / (n_others + 1000)
-    assert own.state.u12.shift == pytest.approx(np.log(share), abs=0.02)
+    assert own.state.ratios.u12.shift == pytest.approx(np.log(share), abs=0.02)
     assert n_u12 > 5
     layer, state = own.paired().layer["c"], own.state
     # other introns weigh exp(scale * log-odds), of which the logits of the shares are a part
@@ -211,7 +211,7 @@ def test_rounds_learn_their_share_if_the_relatives_have_any(minor, new):
     assert layer.u12.shift == pytest.approx(np.log(share) + change, abs=0.02)
     names = {name: of_name._replace(u12=None) for name, of_name in model.layer.items()}
     without = SelfTraining(replace(model, layer=names), "c", sample, max_rounds=1)
-    assert without.state.u12 is None
+    assert without.state.ratios.u12 is None
     assert without.paired().layer["c"].u12 is None
 
 
