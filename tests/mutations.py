@@ -31,6 +31,7 @@ VALUES = (
     {"x": 1},
     _DEEP,
 )
+_SHOWN = [repr(value)[:20] for value in VALUES]
 
 
 def read(raw):
@@ -111,8 +112,8 @@ def documents(document, seed, n=None):
 def _of_header(description):
     for path in _paths(description):
         name = ".".join(map(str, path))
-        for value in VALUES:
-            yield f"{name} = {repr(value)[:20]}", _put(path, value)
+        for value, shown in zip(VALUES, _SHOWN, strict=True):
+            yield f"{name} = {shown}", _put(path, value)
         yield f"{name} removed", _remove(path)
     for path in [(), *_paths(description)]:
         if isinstance(_at(description, path), dict):

@@ -46,7 +46,9 @@ def profile(score, site, length, contig):
 def shared(one, other):
     """Return how many letters two texts share at their beginning."""
     shorter = min(len(one), len(other))
-    return next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    one, other = (np.frombuffer(text[:shorter].encode(), np.uint8) for text in (one, other))
+    differs = np.flatnonzero(one != other)
+    return int(differs[0]) if differs.size else shorter
 
 
 def zone(ref, alt):

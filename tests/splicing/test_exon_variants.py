@@ -17,7 +17,7 @@ from seqmtl.splicing.new_organism import with_relatives
 from seqmtl.variant_effects import ExonScorer
 from seqmtl.variant_effects.alleles import Alleles
 from tests.invocation import write_vcf
-from tests.variant_effects.test_window_effects import zone_of
+from tests.oracles.variants import zone
 
 CHR, FLIP = "chr3", str.maketrans("ACGT", "TGCA")
 
@@ -73,7 +73,7 @@ def by_hand(model, signal, boundary, is_reverse, before, after):
         return log_odds(model, "a", signal, letters, place)
 
     reference, shift = score(before, boundary), len(after) - len(before)
-    start, m, n = zone_of(before, after) or (0, 0, 0)
+    start, m, n = zone(before, after)
     found = []
     for gap in range(min(m, n) + 1 if shift else 1):
         cut = start + gap

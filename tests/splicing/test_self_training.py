@@ -245,15 +245,12 @@ def test_decoys_are_those_that_parses_take_for_sites_but_for_their_own_score(new
     length, begins = windows.length, windows.starts + offset
     reverse = windows.starts + length - offset - 2
     places = np.where(windows.is_reverse, reverse, begins).tolist()
-    of_rows = [odds[key] for key in zip(places, windows.is_reverse.tolist(), strict=True)]
+    rows = list(zip(places, windows.is_reverse.tolist(), strict=True))
+    of_rows, examples = [odds[key] for key in rows], set(rows)
     p, context = np.array(of_rows).T
     assert np.array_equal(windows.labels > 0, p >= 0.35)
     assert_allclose(weights, np.where(p >= 0.35, p, 1.0))
-    others = [
-        value
-        for key, (q, value) in odds.items()
-        if q < 0.35 and key not in {*zip(places, windows.is_reverse.tolist(), strict=True)}
-    ]
+    others = [value for key, (q, value) in odds.items() if q < 0.35 and key not in examples]
     assert np.median(context[p < 0.35]) > np.median(others) + 1
     assert share == pytest.approx(sum(q for q, _ in odds.values() if q >= 0.35) / len(odds))
     assert codes.size

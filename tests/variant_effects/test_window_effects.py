@@ -14,6 +14,7 @@ from seqmtl.io import load_genome
 from seqmtl.sequences import Windows
 from seqmtl.variant_effects import score_variants
 from tests.oracles.annotation import reverse_complement
+from tests.oracles.variants import zone
 from tests.scanning.cases import make_contig
 from tests.scanning.test_sliding import FEATURES, LENGTH, make_model
 from tests.variant_effects.test_vcf import COLUMNS, HEADER, RECORDS, SCORED, I, record
@@ -28,23 +29,6 @@ def genome(tmp_path_factory):
     contig = contig[:50] + "CACACACA" + contig[58:]
     path.write_text(f">I\n{contig}\n")
     return contig, load_genome(path, padding=1)
-
-
-def zone_of(before, after):
-    """Return start and both lengths of the stretch that differs, however the change is placed."""
-    shift = len(after) - len(before)
-    left = 0
-    while left < min(len(before), len(after)) and before[left] == after[left]:
-        left += 1
-    right = 0
-    while right < min(len(before), len(after)) and before[-1 - right] == after[-1 - right]:
-        right += 1
-    first, last = sorted([left, min(len(before), len(after)) - right])
-    if not shift and left == len(before):
-        return None
-    if left + right <= min(len(before), len(after)):
-        return left, len(before) - left - right, len(after) - left - right
-    return first, last - first + max(0, -shift), last - first + max(0, shift)
 
 
 def score_of(model, string, start, size):
@@ -69,11 +53,10 @@ def test_both_windows_are_cut_around_the_change(genome, start, n_ref, alt, featu
     ref = contig[start : start + n_ref]
     edited = contig[:start] + alt + contig[start + len(ref) :]
     effects = score_variants(model, loaded, [("I", start, ref, alt)], "fly")
-    zone = zone_of(contig, edited)
-    if zone is None:
+    if contig == edited:
         assert not effects.changes.any()
         return
-    first, n_before, n_after = zone
+    first, n_before, n_after = zone(contig, edited)
     expected = [score_of(model, contig, first, n_before), score_of(model, edited, first, n_after)]
     assert_allclose(effects.scores[0], [expected, expected], atol=1e-6)
     delta = expected[1] - expected[0]
@@ -136,7 +119,7 @@ def test_record_of_a_long_deletion(seqmtl, tmp_path, write):
     vcf = write(HEADER + COLUMNS + "\n" + line, "in.vcf")
     run = f"variants {tmp_path}/m.seqmtl --vcf {vcf} --fasta {fasta} --organism fly -o -"
     out = seqmtl(run).out.splitlines()[-1]
-    first, n_before, n_after = zone_of(I, I[:100] + I[399:])
+    first, n_before, n_after = zone(I, I[:100] + I[399:])
     after = score_of(MODEL, I[:100] + I[399:], first, n_after)
     before = score_of(MODEL, I, first, n_before)
     shown = [float(x) for x in out.split("|")[2:4]]
