@@ -7,8 +7,9 @@ organisms that are first left out of PAIR, with commas: the organism itself and 
 genes with it. Nothing of the organism but its sequence is used. An intron of coding sequence is
 true if both ends are right; introns outside coding sequence that are annotated do not count, and
 annotations without CDS count all. Prints for each genome and length class, before and after
-training: introns, those called at .5, sensitivity, precision, F1, the sum of the probabilities,
-and the number and precision of the calls of .9, of all annotated introns. The precision of these
+training: introns, how many of them can be called at once (of those that share an end, one), those
+called at .5, sensitivity, precision, F1, the sum of the probabilities, and the number and precision
+of the calls of .9, of all annotated introns. The precision of these
 is what `examples/04_starter_models.py` puts into the paired model.
 """
 
@@ -23,6 +24,8 @@ from typing import Any
 import _toy
 import numpy as np
 from _common import Options, write_result
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from seqmtl.core.weights import TaskWeights
 from seqmtl.io.annotation import read_annotation
@@ -96,6 +99,17 @@ def called(model: PairedModel, organism: str, genome: str) -> dict[Intron, float
     return found
 
 
+def n_callable(introns: set[Intron]) -> int:
+    """Return how many introns can be more likely than not at once: no two of them share an end."""
+    columns = []
+    for k in (1, 2):
+        ends = [(row[0], row[k], row[3]) for row in introns]
+        numbers = {end: number for number, end in enumerate(dict.fromkeys(ends))}
+        columns.append([numbers[end] for end in ends])
+    graph = csr_matrix((np.ones(len(introns)), columns))
+    return int((maximum_bipartite_matching(graph) >= 0).sum())
+
+
 def figures(
     calls: dict[Intron, float], coding: set[Intron], every: set[Intron]
 ) -> Iterator[dict[str, Any]]:
@@ -116,6 +130,7 @@ def figures(
         yield {
             "bases": "all" if np.isinf(high) and not low else low,
             "introns": len(true),
+            "callable": n_callable(true) if true else 0,
             "calls": len(likely),
             "sensitivity": sensitivity,
             "precision": precision,
