@@ -31,7 +31,6 @@ VALUES = (
     {"x": 1},
     _DEEP,
 )
-_SHOWN = [repr(value)[:20] for value in VALUES]
 
 
 def read(raw):
@@ -110,9 +109,10 @@ def documents(document, seed, n=None):
 
 
 def _of_header(description):
+    values = [(value, repr(value)[:20]) for value in VALUES]
     for path in _paths(description):
         name = ".".join(map(str, path))
-        for value, shown in zip(VALUES, _SHOWN, strict=True):
+        for value, shown in values:
             yield f"{name} = {shown}", _put(path, value)
         yield f"{name} removed", _remove(path)
     for path in [(), *_paths(description)]:
