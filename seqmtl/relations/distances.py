@@ -230,11 +230,11 @@ def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
 
 def _check_nucleotides(rows: dict[str, bytes], path: str, lines: dict[str, int]) -> None:
     """Refuse proteins, by letters that nucleotides lack or, if there are none, by their share."""
-    odd_of = {name: sorted({*row.upper().decode()} & PROTEIN_LETTERS) for name, row in rows.items()}
-    name = next((name for name, odd in odd_of.items() if odd), next(iter(rows)))
-    if odd_of[name] or is_protein(b"".join(rows.values())):
+    amino = {name: sorted({*row.upper().decode()} & PROTEIN_LETTERS) for name, row in rows.items()}
+    name = next((name for name, letters in amino.items() if letters), next(iter(rows)))
+    if amino[name] or is_protein(b"".join(rows.values())):
         raise InputFormatError(
-            f"aligned sequences must be of nucleotides, got {', '.join(odd_of[name]) or 'others'}, "
+            f"aligned sequences must be of nucleotides, got {', '.join(amino[name]) or 'others'}, "
             "as in a protein; give nucleotides, or a table of distances",
             path=path,
             line=lines[name],
