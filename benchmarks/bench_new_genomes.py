@@ -6,7 +6,8 @@ Each line of the table has the name of a genome, its clade, FASTA, annotation, o
 organisms that are first left out of PAIR, with commas: the organism itself and those that share
 genes with it. Nothing of the organism but its sequence is used. An intron of coding sequence is
 true if both ends are right; introns outside coding sequence that are annotated do not count, and
-annotations without CDS count all. Prints for each genome and length class, before and after
+annotations without CDS count all. Gaps that are shorter than the introns of seqmtl dataset are
+frame shifts. Prints for each genome and length class, before and after
 training: introns, how many of them can be called at once (of those that share an end, one), those
 called at .5, sensitivity, precision, F1, the sum of the probabilities, and the number and precision
 of the calls of .9, of all annotated introns. The precision of these
@@ -15,7 +16,7 @@ is what `examples/04_starter_models.py` puts into the paired model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +29,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from seqmtl.core.weights import TaskWeights
+from seqmtl.datasets.config import SiteRules
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import read_contigs
 from seqmtl.linear_model.model import MultiTaskModel
@@ -74,15 +76,24 @@ def without(model: PairedModel, names: list[str]) -> PairedModel:
     return replace(model, donor=part(model.donor), acceptor=part(model.acceptor), layer=layer)
 
 
+def without_frame_shifts(parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return exons, or those of coding sequence, joined where no intron is between them."""
+    exons: list[tuple[int, int]] = []
+    for start, end in parts:
+        if exons and start - exons[-1][1] < SiteRules().min_intron:
+            start = exons.pop()[0]
+        exons.append((start, end))
+    return exons
+
+
 def annotated(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]:
     """Return the introns of coding sequence, or all without any, and all introns."""
     coding, every = set(), set()
     for own in read_annotation(path).transcripts:
         if own.contig in contigs:
-            parts = own.cds or own.exons
-            gaps = [(before[1], after[0]) for before, after in pairwise(parts)]
-            coding |= {(own.contig, *gap, own.is_reverse) for gap in gaps}
-            every |= {(own.contig, *gap, own.is_reverse) for gap in own.introns}
+            for introns, parts in (coding, own.cds or own.exons), (every, own.exons):
+                for before, after in pairwise(without_frame_shifts(parts)):
+                    introns.add((own.contig, before[1], after[0], own.is_reverse))
     return coding, coding | every
 
 

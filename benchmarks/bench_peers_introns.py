@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from _common import Options, write_result
-from bench_new_genomes import Intron, annotated, figures, simulate
+from bench_new_genomes import Intron, annotated, figures, simulate, without_frame_shifts
 from numpy.typing import NDArray
 
 from seqmtl.io.annotation import read_annotation
@@ -56,9 +56,9 @@ def inner_exons(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]
     coding, every = set(), set()
     for own in read_annotation(path).transcripts:
         if own.contig in contigs:
-            parts = (own.cds or own.exons)[1:-1]
-            coding |= {(own.contig, *exon, own.is_reverse) for exon in parts}
-            every |= {(own.contig, *exon, own.is_reverse) for exon in own.exons[1:-1]}
+            for exons, parts in (coding, own.cds or own.exons), (every, own.exons):
+                inner = without_frame_shifts(parts)[1:-1]
+                exons.update((own.contig, *exon, own.is_reverse) for exon in inner)
     return coding, coding | every
 
 
