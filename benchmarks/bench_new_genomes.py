@@ -88,12 +88,13 @@ def without_frame_shifts(parts: Sequence[tuple[int, int]]) -> list[tuple[int, in
 
 def annotated(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]:
     """Return the introns of coding sequence, or all without any, and all introns."""
+    transcripts = [own for own in read_annotation(path).transcripts if own.contig in contigs]
+    has_cds = any(own.cds for own in transcripts)
     coding, every = set(), set()
-    for own in read_annotation(path).transcripts:
-        if own.contig in contigs:
-            for introns, parts in (coding, own.cds or own.exons), (every, own.exons):
-                for before, after in pairwise(without_frame_shifts(parts)):
-                    introns.add((own.contig, before[1], after[0], own.is_reverse))
+    for own in transcripts:
+        for introns, parts in (coding, own.cds if has_cds else own.exons), (every, own.exons):
+            for before, after in pairwise(without_frame_shifts(parts)):
+                introns.add((own.contig, before[1], after[0], own.is_reverse))
     return coding, coding | every
 
 

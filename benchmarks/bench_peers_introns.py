@@ -53,12 +53,13 @@ def predict(folder: Path) -> dict[str, Path]:
 
 def inner_exons(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]:
     """Return the exons between two introns: those of coding sequence, and all."""
+    transcripts = [own for own in read_annotation(path).transcripts if own.contig in contigs]
+    has_cds = any(own.cds for own in transcripts)
     coding, every = set(), set()
-    for own in read_annotation(path).transcripts:
-        if own.contig in contigs:
-            for exons, parts in (coding, own.cds or own.exons), (every, own.exons):
-                inner = without_frame_shifts(parts)[1:-1]
-                exons.update((own.contig, *exon, own.is_reverse) for exon in inner)
+    for own in transcripts:
+        for exons, parts in (coding, own.cds if has_cds else own.exons), (every, own.exons):
+            inner = without_frame_shifts(parts)[1:-1]
+            exons.update((own.contig, *exon, own.is_reverse) for exon in inner)
     return coding, coding | every
 
 
