@@ -144,10 +144,7 @@ def _uncertain_starts(row: UncertainRegion, signal: str) -> list[int]:
     start, _ = _codon_at(row.cds, at_start=at_start)
     if signal == "start":
         return [start]
-    beside = (
-        start - _CODON if at_start else start + _CODON
-    )  # if the coding sequence excludes the stop codon
-    return [start, beside, _codon_after(row.exons, row.cds, at_start=at_start)]
+    return [start, _codon_after(row.exons, row.cds, at_start=at_start)]
 
 
 def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[SiteRow]:
@@ -215,19 +212,22 @@ def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool
 def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: bool) -> int:
     """Return the start of the codon after a coding sequence, perhaps beyond an intron.
 
-    It is -1 if no exon has all of it.
+    The last exon may end before it: programs that leave out the stop codon may leave out UTRs, too.
+    It is -1 if an intron splits the codon.
     """
     if at_start:
         cds_end = cds[0][0]
-        begin, end = next(
-            (exon for exon in reversed(exons) if exon[0] < cds_end), (cds_end, cds_end)
-        )
+        after = [exon for exon in exons if exon[0] < cds_end]
+        begin, end = after[-1] if after else (cds_end, cds_end)
         start = min(cds_end, end) - _CODON
-        return start if begin <= start else -1
-    cds_end = cds[-1][1]
-    begin, end = next((exon for exon in exons if cds_end < exon[1]), (cds_end, cds_end))
-    start = max(cds_end, begin)
-    return start if start + _CODON <= end else -1
+        is_whole = begin <= start
+    else:
+        cds_end = cds[-1][1]
+        after = [exon for exon in exons if cds_end < exon[1]]
+        begin, end = after[0] if after else (cds_end, cds_end)
+        start = max(cds_end, begin)
+        is_whole = start + _CODON <= end
+    return start if is_whole or len(after) < 2 else -1
 
 
 def _is_in_exon(transcript: Transcript, start: int) -> bool:

@@ -70,12 +70,12 @@ _AROUND = b' "'  # may be around a name
 _MAX_EXCLUDED_SHARE = 0.01
 _MAX_LETTERS = 60
 
-MIXED = "transcript of one row with exons on two strands or contigs"
+OUTSIDE = "transcript with exons outside its own row"
 TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
 PARTS = "transcript in parts (part=), whose gaps need not be introns"
 COPIES = "several transcripts with one ID"
 NO_PARENT = "exon or CDS that belongs to no transcript"
-NO_EXON = "transcript of codons or UTRs alone, without exons or CDS"
+NO_EXON = "transcript of codons or UTRs whose exons or CDS are missing"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
@@ -105,13 +105,13 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     Rows of one ID on two contigs or strands are several transcripts, and so are those inside rows
     of the transcript that lie apart; a warning says so. If other rows cannot be of one transcript,
     as an exon covers an intron or is more than 7 million bases away, the ID is left out, with a
-    warning.
+    warning. So is a transcript with an exon that does not overlap its own row, or is on another
+    contig or strand.
 
     Some transcripts are left out and listed: those without a strand, those that the annotation
-    calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
-    of another one, such as microRNAs of a precursor, and exons of a gene whose transcripts have
-    some, and codons or UTRs without exons or CDS. A warning says if they are more than 1 %.
-    ``##FASTA`` ends the annotation.
+    calls trans-spliced, those that are part of another one, such as microRNAs of a precursor,
+    exons of a gene whose transcripts have some, and codons or UTRs whose exons or CDS are missing.
+    A warning says if they are more than 1 %. ``##FASTA`` ends the annotation.
 
     Parameters
     ----------
@@ -186,11 +186,11 @@ def _other_kind(fields: list[str], is_of_genes: bool) -> str:
 
 
 def _warn_of_excluded(annotation: Annotation) -> None:
-    """Warn if many transcripts are left out that are not also in others, or any for their ID."""
+    """Warn if many transcripts are left out that are not also in others, or any for their rows."""
     excluded = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
     total = len(annotation.transcripts) + len(excluded)
     reasons = Counter(row.reason for row in excluded)
-    if len(excluded) > _MAX_EXCLUDED_SHARE * total or COPIES in reasons:
+    if len(excluded) > _MAX_EXCLUDED_SHARE * total or {COPIES, OUTSIDE} & {*reasons}:
         logger.warning(
             "%s: %d of %d transcripts are left out: %s; such as %s (line %d)",
             annotation.path,
@@ -685,13 +685,15 @@ class _Builder:
             flags |= self.flags.get(gene + b"\t" * pieces[0].is_gtf, 0)
             for row in self.rows[name]:
                 flags |= row.flags
-        if not any(piece.parts[piece.chained] for piece in pieces):
+        if any(piece.lacks_exons() for piece in pieces):
             return NO_EXON
         if flags & TRANS_SPLICED:
             return TRANS
         if flags & IN_PARTS:
             return PARTS
-        return MIXED if len(pieces) > 1 and len(self.rows[name]) == 1 else ""
+        rows = self.rows[name]
+        is_outside = len(pieces) > len(rows) or any(piece.is_outside(rows) for piece in pieces)
+        return OUTSIDE if rows and is_outside else ""
 
     def _kinds(self, name: bytes) -> int:
         """Return which of exons and coding segments the rows of an ID have, a bit each."""

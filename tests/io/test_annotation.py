@@ -292,8 +292,22 @@ MRNA = row(kind="mRNA", attributes="ID=t1")
     [
         (row(strand="."), "transcript without a strand"),
         (row(strand="?"), "transcript without a strand"),
-        (row() + row(301, 400, strand="-") + MRNA, "two strands or contigs"),
-        (row() + row(301, 400).replace("chr1", "chr2") + MRNA, "two strands or contigs"),
+        # an exon on another strand or contig than the row, in another place, and both of two genes
+        (row() + row(301, 400, strand="-") + MRNA, "exons outside its own row"),
+        (row() + row(301, 400).replace("chr1", "chr2") + MRNA, "exons outside its own row"),
+        (row() + row(kind="mRNA", attributes="ID=t1", strand="-"), "exons outside its own row"),
+        (row() + MRNA.replace("chr1", "chr2"), "exons outside its own row"),
+        (row() + row(203, 400) + MRNA, "exons outside its own row"),
+        (row() + row(kind="CDS") + row(301, 400, kind="CDS") + MRNA, "exons outside its own row"),
+        (row() + row(kind="mRNA", attributes="ID=t1", start=301, end=400), "outside its own row"),
+        (
+            row() + row(301, 400) + row(501, 600) + MRNA + MRNA.replace("101\t200", "301\t400"),
+            "exons outside its own row",
+        ),
+        # rows of exons that are missing, of a stop codon, a start codon and a UTR
+        (row() + row(300, 302, kind="stop_codon"), "exons or CDS are missing"),
+        (row(101, 103, kind="start_codon") + row(201, 300), "exons or CDS are missing"),
+        (row() + row(101, 120, kind="UTR") + row(301, 400, kind="UTR"), "or CDS are missing"),
         (row(attributes="Parent=t1;exception=trans-splicing"), "trans-splicing"),
         (row(attributes="Parent=t1;part=1/2"), "in parts"),
         (row(attributes="ID=e1"), "belongs to no transcript"),
@@ -328,6 +342,14 @@ def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text,
         ),
         # a row of the transcript twice, its exons once
         (MRNA + MRNA + row(), [("+", ONE)]),
+        # exons that begin or end a little beyond the row, as programs add UTRs and stop codons
+        (row(91, 120) + row(151, 201) + MRNA, [("+", ((90, 120), (150, 201)))]),
+        (row() + row(201, 203, kind="stop_codon") + MRNA, [("+", ((100, 203),))]),
+        # a stop codon behind an intron, which is in no exon row as there are none
+        (
+            row(101, 199, kind="CDS") + row(301, 303, kind="stop_codon"),
+            [("+", ((100, 199), (300, 303)))],
+        ),
         # a codon that an intron splits
         (
             row(101, 150, attributes=GTF1)
@@ -361,8 +383,12 @@ def test_which_rows_are_one_transcript(write, text, expected):
             + "".join(row(a, a + 49) for a in (101, middle, 551))
             for middle in (301, 401)
         ),
-        # a row of another transcript lies in neither
-        MRNA + MRNA.replace("101\t200", "301\t400") + row() + row(301, 400) + row(501, 600),
+        # a UTR is in part beyond both rows
+        MRNA
+        + MRNA.replace("101\t200", "301\t400")
+        + row()
+        + row(301, 400)
+        + row(391, 410, kind="UTR"),
         # a start codon after a stop codon
         "".join(
             row(a, b, kind=kind, attributes=GTF1)
