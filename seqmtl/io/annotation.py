@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
-from seqmtl.io.junctions import is_gff, is_hint
+from seqmtl.io.junctions import is_gff
 from seqmtl.io.transcript_rows import (
     CDS,
     CODING_EXONS,
@@ -140,7 +140,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     fields = readable(first).split("\t")
     n_fields, is_of_genes = len(fields), is_gff(fields)
-    if kind := _other_kind(fields, is_of_genes):
+    if kind := _other_kind(fields):
         raise InputFormatError(
             f"an annotation must be GFF3, GTF or BED12 of transcripts, but this looks like {kind}",
             path=source,
@@ -174,10 +174,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     return annotation
 
 
-def _other_kind(fields: list[str], is_of_genes: bool) -> str:
+def _other_kind(fields: list[str]) -> str:
     """Return which other kind of table a first row is of, and what to do; "" for none."""
-    if is_of_genes and is_hint(fields):
-        return "hints of introns (mult=, src=); name it junctions instead of annotation"
     if len(fields) == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
         return "STAR's SJ.out.tab; name it junctions instead of annotation"
     if len(fields) > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
@@ -485,7 +483,8 @@ class _GffReader:
             raise InputFormatError(
                 "exons and coding segments must name their transcript, by Parent= (GFF3) or "
                 f"transcript_id (GTF), but none of {len(self.exclusions):,} does, such as that "
-                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file",
+                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file, or name "
+                "hints of introns junctions instead of annotation",
                 path=self.source,
                 line=self.exclusions[0].line,
             )

@@ -247,6 +247,10 @@ WRITTEN = {
         ),
         ALL,
     ),
+    "hints before the genes (AUGUSTUS)": (
+        lambda gene: _hints() * (gene is GENES[0]) + gtf(gene),
+        ALL,
+    ),
     "CR as line ends": (lambda gene: gff3(gene).replace("\n", "\r"), ALL),
 }
 
@@ -939,5 +943,7 @@ def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
 
 
 def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):
-    with pytest.raises(InputFormatError, match=r":1: .* hints of introns .*; name it junctions"):
+    with pytest.raises(
+        InputFormatError, match=r"only intron \(\d+\); .* introns junctions instead"
+    ):
         check(tmp_path, _hints(), ["donor"])

@@ -80,6 +80,12 @@ def _hints():
     )
 
 
+def _augustus():
+    """A hint that is no intron of a gene, and the genes that AUGUSTUS predicts with it."""
+    hint = "chr\tb2h\tintron\t701\t780\t5\t+\t.\tmult=5;pri=4;src=E\n"
+    return hint + _gff().replace("##gff-version 3\n", "")
+
+
 def _with_spike_in():
     return _star() + "ERCC-00002\t101\t200\t1\t1\t0\t9\t0\t30\n"
 
@@ -100,6 +106,7 @@ def _read(path, genome):
         ("i.gff3", _gff),
         ("i.gff3.bgz", _gff),
         ("genes", _gff),
+        ("augustus.hints.gff", _augustus),
         ("introns.gff3", _introns_of_transcripts),
         ("introns.gtf", _introns_of_gtf),
         ("hints.gff", _hints),
