@@ -40,7 +40,7 @@ _PHASES = {b"0": 0, b"1": 1, b"2": 2}
 _TRANS_SPLICING = re.compile(
     rb'(?i);\s*(?:exception[\s=]\s*"?[^;"]*trans.{1,3}splic|trans[-_]splic(?:ing|ed)\b)'
 )
-_PART = re.compile(rb';\s*part[\s=]\s*"?\d')
+_PART = re.compile(rb';\s*part[\s=]\s*"?(?!1(?:/|%2F)1\b)\d')
 _PARTIAL_VALUE = re.compile(rb';\s*partial[\s=]\s*"?(\w+)')
 _RANGE = re.compile(rb";\s*(start|end)_range[\s=]")
 _NOT_FOUND = re.compile(rb"(mRNA|cds)_(start|end)_NF\b")

@@ -310,6 +310,7 @@ MRNA = row(kind="mRNA", attributes="ID=t1")
         (row() + row(101, 120, kind="UTR") + row(301, 400, kind="UTR"), "or CDS are missing"),
         (row(attributes="Parent=t1;exception=trans-splicing"), "trans-splicing"),
         (row(attributes="Parent=t1;part=1/2"), "in parts"),
+        (row(attributes="Parent=t1;part=1%2F12"), "in parts"),
         (row(attributes="ID=e1"), "belongs to no transcript"),
     ],
 )
@@ -339,6 +340,11 @@ def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text,
         (
             MRNA + row() + MRNA.replace("101\t200", "301\t400") + row(301, 400),
             [("+", ONE), ("+", ((300, 400),))],
+        ),
+        # one part of one, as NCBI wrote until 2016
+        (
+            row(attributes="Parent=t1;part=1%2F1") + row(201, 300, attributes="Parent=t1;part=1/1"),
+            [("+", ((100, 300),))],
         ),
         # a row of the transcript twice, its exons once
         (MRNA + MRNA + row(), [("+", ONE)]),
