@@ -96,7 +96,7 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
         rows = [_end(t, signal == "tss") for t in annotation.transcripts]
         needed = "transcripts with a strand"
     else:
-        rows = [_codon(t, signal) for t in annotation.transcripts if t.cds and t.is_cds_certain]
+        rows = [p for t in annotation.transcripts if t.is_cds_certain for p in _codon(t, signal)]
         needed = "coding sequences"
     if not rows and annotation.format != "junctions":
         reasons = Counter(row.reason for row in annotation.exclusions)
@@ -171,14 +171,16 @@ def _end(transcript: Transcript, is_tss: bool) -> SiteRow:
     return _row(transcript, start, reason)
 
 
-def _codon(transcript: Transcript, signal: str) -> SiteRow:
-    """Return the start or stop codon as annotated, or else the first or last one of the CDS.
+def _codon(transcript: Transcript, signal: str) -> Iterator[SiteRow]:
+    """Yield the start or stop codon as annotated, or else the first or last one of the CDS.
 
     The stop codon may also be the one after the coding sequence.
     """
     is_start = signal == "start"
     annotated = transcript.start_codon if is_start else transcript.stop_codon
     at_start = is_start != transcript.is_reverse
+    if not (annotated or transcript.cds):
+        return
     start, is_contiguous = _codon_at(annotated or transcript.cds, at_start=at_start)
     reason = "" if is_contiguous and _is_in_exon(transcript, start) else SPANNING
     other = -1
@@ -190,7 +192,7 @@ def _codon(transcript: Transcript, signal: str) -> SiteRow:
         reason = ODD_LENGTH if n_coding % _CODON else reason
     if signal in transcript.incomplete:
         reason = NO_CODON
-    return _row(transcript, start, _reason_of_type(transcript) or reason, other)
+    yield _row(transcript, start, _reason_of_type(transcript) or reason, other)
 
 
 def _reason_of_type(transcript: Transcript) -> str:

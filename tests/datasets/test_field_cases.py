@@ -218,6 +218,12 @@ def _jgi(gene):
 WRITTEN = {
     "a UTR touches an exon": (_utr_beside_its_exon, (*SPLICE, *ENDS)),
     "the stop codon is beyond the coding exons": (_stop_codon_outside, ALL),
+    "codons without CDS": (
+        lambda gene: "".join(
+            line for line in gtf(gene, codons=True).splitlines(True) if "\tCDS\t" not in line
+        ),
+        CODONS,
+    ),
     "the stop codon is beyond all rows": (_without_stop_codon, (*SPLICE, *CODONS)),
     "a codon reaches into an intron": (_codon_into_an_intron, SPLICE[:1]),
     "SNAP": (_exons_of_snap, (*SPLICE, "start")),
