@@ -218,18 +218,13 @@ def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: 
     It is -1 if an intron splits the codon.
     """
     if at_start:
-        cds_end = cds[0][0]
-        after = [exon for exon in exons if exon[0] < cds_end]
-        begin, end = after[-1] if after else (cds_end, cds_end)
-        start = min(cds_end, end) - _CODON
-        is_whole = begin <= start
+        after = [exon for exon in reversed(exons) if exon[0] < cds[0][0]]
+        start = min([cds[0][0], *(end for _, end in after[:1])]) - _CODON
     else:
-        cds_end = cds[-1][1]
-        after = [exon for exon in exons if cds_end < exon[1]]
-        begin, end = after[0] if after else (cds_end, cds_end)
-        start = max(cds_end, begin)
-        is_whole = start + _CODON <= end
-    return start if is_whole or len(after) < 2 else -1
+        after = [exon for exon in exons if cds[-1][1] < exon[1]]
+        start = max([cds[-1][1], *(begin for begin, _ in after[:1])])
+    is_split = len(after) > 1 and not after[0][0] <= start <= after[0][1] - _CODON
+    return -1 if is_split else start
 
 
 def _is_in_exon(transcript: Transcript, start: int) -> bool:

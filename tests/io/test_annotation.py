@@ -527,6 +527,27 @@ def test_sites_that_are_left_out_of_a_transcript(write, text, signal, reason):
         assert reason in shown
 
 
+@pytest.mark.parametrize(
+    ("strand", "exons", "cds", "expected"),
+    [
+        ("+", [(101, 230)], (101, 199), 199),
+        ("+", [(101, 199)], (101, 199), 199),  # beyond the last exon, and in part
+        ("+", [(101, 200)], (101, 199), 199),
+        ("+", [(101, 199), (301, 400)], (101, 199), 300),  # behind an intron, and split by one
+        ("+", [(101, 200), (301, 400)], (101, 199), -1),
+        ("-", [(51, 199)], (101, 199), 97),
+        ("-", [(101, 199)], (101, 199), 97),
+        ("-", [(100, 199)], (101, 199), 97),
+        ("-", [(11, 50), (101, 199)], (101, 199), 47),
+        ("-", [(11, 50), (100, 199)], (101, 199), -1),
+    ],
+)
+def test_the_stop_codon_may_follow_the_coding_sequence(write, strand, exons, cds, expected):
+    text = "".join(row(*exon, strand) for exon in exons) + row(*cds, strand, "CDS", phase="0")
+    annotation = read_annotation(write(text))
+    assert annotated_sites(annotation, "stop", 20)["alternatives"].tolist() == [expected]
+
+
 def test_introns_against_gffutils(shared_data, tmp_path):
     gffutils = pytest.importorskip("gffutils")
     source = shared_data / "genomes_1pct" / "a_thaliana.1pct.gff3.gz"
