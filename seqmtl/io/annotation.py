@@ -67,7 +67,6 @@ _ANY_KIND = {b"", b"gene", b"transcript", b"RNA"}  # types that tell nothing
 _CODING_EXONS = {b"einit", b"eterm", b"esngl", b"initial", b"internal", b"terminal", b"single"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
 _AROUND = b' "'  # may be around a name
-_MAX_EXCLUDED_SHARE = 0.01
 _MAX_LETTERS = 60
 
 OUTSIDE = "transcript with exons outside its own row"
@@ -111,7 +110,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     Some transcripts are left out and listed: those without a strand, those that the annotation
     calls trans-spliced, those that are part of another one, such as microRNAs of a precursor,
     exons of a gene whose transcripts have some, and codons or UTRs whose exons or CDS are missing.
-    A warning says if they are more than 1 %. ``##FASTA`` ends the annotation.
+    A warning counts them, but not those that are in another transcript. ``##FASTA`` ends the
+    annotation.
 
     Parameters
     ----------
@@ -184,16 +184,15 @@ def _other_kind(fields: list[str]) -> str:
 
 
 def _warn_of_excluded(annotation: Annotation) -> None:
-    """Warn if many transcripts are left out that are not also in others, or any for their rows."""
+    """Warn if transcripts are left out that are not also in others."""
     excluded = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
-    total = len(annotation.transcripts) + len(excluded)
-    reasons = Counter(row.reason for row in excluded)
-    if len(excluded) > _MAX_EXCLUDED_SHARE * total or {COPIES, OUTSIDE} & {*reasons}:
+    if excluded:
+        reasons = Counter(row.reason for row in excluded)
         logger.warning(
             "%s: %d of %d transcripts are left out: %s; such as %s (line %d)",
             annotation.path,
             len(excluded),
-            total,
+            len(annotation.transcripts) + len(excluded),
             "; ".join(f"{reason} ({n:,})" for reason, n in reasons.most_common()),
             excluded[0].name or f"{excluded[0].contig}:{excluded[0].start + 1}-{excluded[0].end}",
             excluded[0].line,

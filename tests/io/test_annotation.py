@@ -314,10 +314,12 @@ MRNA = row(kind="mRNA", attributes="ID=t1")
         (row(attributes="ID=e1"), "belongs to no transcript"),
     ],
 )
-def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text, reason):
-    annotation = read_annotation(write(text + row(attributes="Parent=good")))
-    assert [t.name for t in annotation.transcripts] == ["good"]
+def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text, reason, caplog):
+    text += "".join(row(attributes=f"Parent=good{i}") for i in range(200))
+    annotation = read_annotation(write(text))
+    assert len(annotation.transcripts) == 200
     (left_out,) = annotation.exclusions
+    assert "1 of 201 transcripts are left out" in caplog.text
     assert reason in left_out.reason
     assert (left_out.line, left_out.start) == (1, 100)
 
