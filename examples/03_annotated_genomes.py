@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_dataset
+from seqmtl import MultiTaskSVC, TaskKernel, read_dataset
 from seqmtl.datasets import read_config, write_dataset
 from seqmtl.explanation import poim
 from seqmtl.io import load_genome, read_summary
@@ -34,7 +34,7 @@ def main() -> None:
         train = read_dataset(f"{folder}/donors", split="train")
         genome = load_genome(f"{folder}/genomes/bee.fa", padding=141)
 
-        svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_tree(TREE))
+        svc = MultiTaskSVC(features="wd:6", task_kernel=TaskKernel.from_tree(TREE))
         model = svc.fit(train).model_
         model.site = Site(**read_summary(f"{folder}/donors")["site"])
         held_out = score_candidates(model, f"{folder}/donors", split="valid")  # every GT

@@ -7,14 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from seqmtl import (
-    JointFeatures,
-    MultiTaskModel,
-    PositionalKmers,
-    Spectrum,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
 from seqmtl.explanation import contributions, differential, oligomer, poim
@@ -72,19 +65,28 @@ BINS = "wd:2,kmers:1-3/2=0.3,kmers:2/inf@-2..2=0.5"
 @pytest.mark.parametrize(
     ("length", "features"),
     [
-        (5, WeightedDegree(1)),
-        (5, WeightedDegree(2, weighting="flat")),
-        (6, WeightedDegree(4)),
-        (5, WeightedDegree(5)),
-        (4, WeightedDegree(7)),
-        (5, WeightedDegree(3, hash_bits=9)),
-        (6, Spectrum(2)),
-        (7, Spectrum(3, 1, 6)),
+        (5, PositionalKmers("wd:1")),
+        (5, PositionalKmers("kmers:1-2")),
+        (6, PositionalKmers("wd:4")),
+        (5, PositionalKmers("wd:5")),
+        (4, PositionalKmers("wd:7")),
+        (5, PositionalKmers("wd:3", hash_bits=9)),
+        (6, PositionalKmers("kmers:2/inf", anchor=0)),
+        (7, PositionalKmers("kmers:3/inf@0..3", anchor=1)),
         (7, PositionalKmers(BINS, anchor=3)),
         (7, PositionalKmers(BINS, anchor=2, hash_bits=6)),
         (7, PositionalKmers("kmers:2-4/3", anchor=0)),
         (8, PositionalKmers(anchor=4)),
-        (6, JointFeatures([WeightedDegree(3), Spectrum(2, 0, 4), PositionalKmers(BINS)])),
+        (
+            6,
+            JointFeatures(
+                [
+                    PositionalKmers("wd:3"),
+                    PositionalKmers("kmers:2/inf@0..3", anchor=0),
+                    PositionalKmers(BINS),
+                ]
+            ),
+        ),
     ],
     ids=str,
 )
@@ -99,7 +101,7 @@ def test_equals_the_enumeration_of_all_sequences(length, features, background):
 
 
 def test_one_motif_is_found_where_it_is():
-    model = make_model(WeightedDegree(4), 20, offset=12)
+    model = make_model(PositionalKmers("wd:4"), 20, offset=12)
     W = np.zeros(model.W.shape)
     model.W = TaskWeights.of(W, model.W.columns)
     position, word = 7, "TACT"
@@ -127,7 +129,7 @@ def test_one_motif_is_found_where_it_is():
 
 
 def test_difference_of_organisms():
-    model = make_model(WeightedDegree(3), 9, tasks=("a", "b", "c"))
+    model = make_model(PositionalKmers("wd:3"), 9, tasks=("a", "b", "c"))
     each = [poim(model, name, max_order=4) for name in model.tasks]
     difference = differential(each[0], each[1])
     np.testing.assert_array_equal(difference.Q[2], each[0].Q[2] - each[1].Q[2])
@@ -139,7 +141,7 @@ def test_difference_of_organisms():
 
 
 def test_top_oligomers_are_ordered_and_complete():
-    found = poim(make_model(WeightedDegree(2), 6), "a", max_order=2)
+    found = poim(make_model(PositionalKmers("wd:2"), 6), "a", max_order=2)
     listed = found.top(2, 10_000)
     assert len(listed) == 5 * 16
     sizes = [abs(one.Q) for one in listed]
@@ -153,11 +155,11 @@ def test_top_oligomers_are_ordered_and_complete():
 
 
 def test_what_single_letters_do_not_explain():
-    additive = poim(make_model(WeightedDegree(1), 7), "a", max_order=3, background=SKEWED)
+    additive = poim(make_model(PositionalKmers("wd:1"), 7), "a", max_order=3, background=SKEWED)
     assert np.abs(additive.Q[2]).max() > 0.1
     np.testing.assert_allclose(additive.beyond_letters(3), 0, atol=1e-12)
 
-    found = poim(make_model(WeightedDegree(3), 7), "a", max_order=3, background=SKEWED)
+    found = poim(make_model(PositionalKmers("wd:3"), 7), "a", max_order=3, background=SKEWED)
     rest = found.beyond_letters(3)
     for j, word in [(0, "GAT"), (4, "CCA"), (2, "TTT")]:
         codes = ["ACGT".index(letter) for letter in word]
@@ -169,8 +171,8 @@ def test_what_single_letters_do_not_explain():
     assert best.beyond_letters == rest[best.position + 2, number]
 
 
-SMALL = make_model(WeightedDegree(2), 6)
-LONG = make_model(WeightedDegree(20, hash_bits=8), 40)
+SMALL = make_model(PositionalKmers("wd:2"), 6)
+LONG = make_model(PositionalKmers("wd:20", hash_bits=8), 40)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_a_background_of_no_probabilities_is_refused(wrong):
 
 
 def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):
-    model = make_model(WeightedDegree(9, hash_bits=12), 30)
+    model = make_model(PositionalKmers("wd:9", hash_bits=12), 30)
     expected = poim(model, "a", max_order=2).Q
     part = model.position_weights("a")
     windows = Windows.from_strings(["ACGTTNGCAT" * 3])
@@ -214,7 +216,7 @@ def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):
 
 
 def test_more_than_fits_into_memory_is_refused(monkeypatch):
-    model = make_model(WeightedDegree(2), 40)
+    model = make_model(PositionalKmers("wd:2"), 40)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 2**30)
     assert poim(model, "a", max_order=6).max_order == 6
     with pytest.raises(MemoryLimitError, match=r"POIM of order 10 would take .* lower --max-order"):
