@@ -27,7 +27,7 @@ TREE = "((ant:0.1,bee:0.1):0.2,cat:0.4);"
 def main() -> None:
     """Run all steps."""
     with tempfile.TemporaryDirectory() as folder:
-        write_simulation(simulate(TREE, seed=2, chromosome_length=100_000), folder, windows=False)
+        write_simulation(simulate(TREE, seed=2, chromosome_length=100_000), folder)
         config = read_config(f"{folder}/dataset.toml", signal="donor")
         few = replace(config.decoys, ratio=3)
         write_dataset(replace(config, decoys=few), f"{folder}/donors")

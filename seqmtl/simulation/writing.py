@@ -26,9 +26,7 @@ _FOLDERS = {"genomes": ".fa", "sites": ".bed", "annotation": ".gff3"}
 NAMES = (*FILES, *_FOLDERS)
 
 
-def write_simulation(
-    simulation: Simulation, directory: str | os.PathLike[str], *, windows: bool = True
-) -> None:
+def write_simulation(simulation: Simulation, directory: str | os.PathLike[str]) -> None:
     """Write a simulation as files.
 
     The files are written atomically, see :func:`seqmtl.files.write.atomic_folder`; files of the
@@ -52,8 +50,6 @@ def write_simulation(
         Result of :func:`seqmtl.simulation.simulate`.
     directory : path
         Created if it does not exist.
-    windows : bool
-        Whether to write ``windows.tsv.gz``, the only file with cut windows.
 
     Raises
     ------
@@ -62,7 +58,7 @@ def write_simulation(
     SeqmtlError
         If it cannot be written.
     """
-    check_folder(directory, simulation.settings.organisms, windows=windows)
+    check_folder(directory, simulation.settings.organisms)
     stems = safe_names(simulation.settings.organisms)
     with atomic_folder(directory, first=_CONFIG, last="summary.json", folders=_FOLDERS) as scratch:
         for genome in simulation.genomes:
@@ -70,23 +66,20 @@ def write_simulation(
             _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
             write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome))
             write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
-        if windows:
-            _write_windows(simulation, scratch / "windows.tsv.gz")
+        _write_windows(simulation, scratch / "windows.tsv.gz")
         write_lines(scratch / _CONFIG, _toml_lines(simulation, stems))
         write_lines(scratch / "tree.nwk", [simulation.newick])
         summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
         write_lines(scratch / "summary.json", [summary + "\n"])
 
 
-def check_folder(
-    directory: str | os.PathLike[str], organisms: Iterable[str], *, windows: bool = True
-) -> None:
+def check_folder(directory: str | os.PathLike[str], organisms: Iterable[str]) -> None:
     """Check that a simulation can be written into a folder, before it is made.
 
     Parameters
     ----------
-    directory, windows
-        See :func:`write_simulation`.
+    directory : path
+        Need not exist.
     organisms : iterable of str
         Organisms of the simulation.
 
@@ -99,10 +92,9 @@ def check_folder(
     target = Path(directory)
     stems = safe_names(organisms).values()
     new_names = {f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems}
-    new_names |= {name for name in FILES if windows or name != "windows.tsv.gz"}
     is_replaced = is_of_simulation(target / _CONFIG)
     for path in sorted(map(Path, existing_files(directory))):
-        if not is_replaced or path.relative_to(target).as_posix() not in new_names:
+        if not is_replaced or path.relative_to(target).as_posix() not in {*FILES, *new_names}:
             what = "files of another simulation" if is_replaced else "other files of these names"
             raise ValueError(
                 f"directory must hold no {what}, got {path}; remove it or choose another directory"

@@ -317,7 +317,7 @@ def test_close_leaves_have_more_similar_codons_and_introns(tmp_path):
     made = simulate(
         "((a:0.02,b:0.02):2,c:2);", seed=1, n_windows=500, chromosome_length=300_000, drift=1.0
     )
-    write_simulation(made, tmp_path, windows=False)
+    write_simulation(made, tmp_path)
     usage, medians, codons = [], [], ["".join(c) for c in itertools.product("ACGT", repeat=3)]
     for organism in "abc":
         lengths, counts = [], Counter()
@@ -433,18 +433,14 @@ def test_file_names_are_safe(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
+def test_files_of_a_simulation_are_replaced(tmp_path):
     small = {"n_windows": np.int64(20), "chromosome_length": np.int32(30_000)}
-    made = simulate("(a:1,b:1);", **small)
-    write_simulation(made, tmp_path, windows=False)
-    assert not (tmp_path / "windows.tsv.gz").exists()
+    write_simulation(simulate("(a:1,b:1);", **small), tmp_path)
     before = digest(tmp_path)
     write_simulation(simulate("(a:1,b:1);", **small, seed=9), tmp_path)
     after = digest(tmp_path)
-    assert set(after) - set(before) == {"windows.tsv.gz"}
+    assert set(after) == set(before)
     assert before["genomes/a.fa"] != after["genomes/a.fa"]
-    with pytest.raises(ValueError, match=r"no files of another simulation, got .*windows\.tsv"):
-        write_simulation(made, tmp_path, windows=False)
     with pytest.raises(ValueError, match=r"no files of another simulation, got .*b\.gff3"):
         write_simulation(simulate("(a:1,c:1);", **small), tmp_path)
     assert digest(tmp_path) == after
