@@ -138,7 +138,7 @@ class TaskKernel:
         return len(self.labels)
 
     @classmethod
-    def from_tsv(cls, path: str | os.PathLike[str], *, not_psd: str = "project") -> Self:
+    def from_tsv(cls, path: str | os.PathLike[str]) -> Self:
         """Read a square table with the task names in the first row and the first column.
 
         Several matrices are several tables, each after a line of ``# kernel``, a tab and a label.
@@ -147,8 +147,6 @@ class TaskKernel:
         ----------
         path : str or path-like
             File, plain or gzip.
-        not_psd : {"project", "refuse"}
-            See :class:`seqmtl.relations.TaskKernel`.
 
         Raises
         ------
@@ -162,7 +160,7 @@ class TaskKernel:
         names, matrices, labels = relation_tables.read_tables(read_text(path, "a table"), path)
         source = f"table({os.path.basename(path)})"
         try:
-            return cls(names, matrices, source, labels=labels, not_psd=not_psd)
+            return cls(names, matrices, source, labels=labels)
         except ValueError as error:
             raise InputFormatError(str(error), path=path) from error
 
@@ -443,8 +441,6 @@ class TaskKernel:
         distances: Distances | ArrayLike,
         scales: Iterable[float] | None = None,
         names: Iterable[str] | None = None,
-        *,
-        not_psd: str = "project",
     ) -> Self:
         """Return K_m = exp(-Dist / sigma_m) for scales sigma_m (Widmer et al. 2015, 2.6.3).
 
@@ -457,8 +453,6 @@ class TaskKernel:
             distance between tasks.
         names : iterable of str, optional
             Tasks to include from `distances`; for an array, the required names of its rows.
-        not_psd : {"project", "refuse"}
-            See :class:`TaskKernel`. Tree distances always give PSD kernels.
 
         Raises
         ------
@@ -487,7 +481,6 @@ class TaskKernel:
             kernel_formulas.smooth(D, np.array(sigma)),
             f"smooth({distances.source})",
             labels=[f"sigma={value:.6g}" for value in sigma],
-            not_psd=not_psd,
         )
 
     @classmethod
