@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 
 from seqmtl.kernels import (
     RBF,
-    GappedKmerKernel,
     Linear,
     Polynomial,
     Precomputed,
@@ -162,8 +161,7 @@ def test_kernels_are_values(kernel):
         ("WD:8:2", WeightedDegreeKernel(8, 2)),
         ("wd:3:protein", WeightedDegreeKernel(3, alphabet="protein")),
         ("spectrum:4", SpectrumKernel(4)),
-        ("gapped:8:5", GappedKmerKernel(8, 5)),
-        ("gapped:protein", GappedKmerKernel(alphabet="protein")),
+        ("spectrum:protein", SpectrumKernel(alphabet="protein")),
         (RBF(2.0), RBF(2.0)),
     ],
 )
