@@ -23,7 +23,7 @@ right, so that the weights of d-mers are needed at two positions at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ class Poim:
     Attributes
     ----------
     label : str
-        Organism, or the difference of two.
+        Organism.
     Q : tuple of ndarray of float64
         ``Q[k - 1][j, code]`` for k = 1..K, shape (L - k + 1, 4**k): the change of the expected
         score by the k-mer with this base-4 number (A, C, G, T = 0 to 3, first letter most
@@ -199,26 +199,6 @@ def poim(
     weights = weights_by_position(model, [organism])
     Q = oligomer_importance(weights, model.length, max_order, letters)
     return Poim(organism, Q, model.site, tuple(letters))
-
-
-def differential(a: Poim, b: Poim) -> Poim:
-    """Return Q_a - Q_b, the difference of importance between two organisms.
-
-    The differential POIM of the paper is something else: :meth:`Poim.gain`.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in window, orders, site or background.
-    """
-    shapes = [[q.shape for q in one.Q] for one in (a, b)]
-    if shapes[0] != shapes[1] or (a.site, a.background) != (b.site, b.background):
-        raise ValueError(
-            "POIMs must have the same window, orders, site and background to be compared; "
-            "compute both with the same max_order and background"
-        )
-    parts = tuple(p - q for p, q in zip(a.Q, b.Q, strict=True))
-    return replace(a, label=f"{a.label} - {b.label}", Q=parts)
 
 
 #: A k-mer in a region: begin and end, 0-based half-open and relative to the site's first base; its

@@ -9,7 +9,6 @@ from seqmtl import PositionalKmers
 from seqmtl._style import LETTER_COLOURS, figure_style, new_figure, render
 from seqmtl.explanation import (
     contributions,
-    differential,
     draw_contributions,
     draw_logo,
     draw_poim,
@@ -71,9 +70,6 @@ def test_poim_figure_has_its_values_at_their_positions(found):
         np.testing.assert_array_equal(by_letter[letter].get_ydata(), found.Q[0][:, code])
     assert 0 in lines.get_xticks()
     assert np.diff(lines.get_xticks()).tolist() == [2] * (len(lines.get_xticks()) - 1)
-    other = poim(make_model(PositionalKmers("wd:3"), 20, offset=12), "b", max_order=4)
-    difference = draw_poim(differential(found, other))
-    assert difference.axes[0].get_title(loc="left") == "a - b: importance of k-mers"
 
 
 def test_logos_are_around_the_site_in_rows_of_one_scale(found):

@@ -10,7 +10,7 @@ import pytest
 from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
-from seqmtl.explanation import contributions, differential, oligomer, poim
+from seqmtl.explanation import contributions, oligomer, poim
 from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
@@ -126,18 +126,6 @@ def test_one_motif_is_found_where_it_is():
     assert gain[3, 7] == pytest.approx(importance[3, 7] - importance[2, 7:9].max())
     assert gain[4, 6] == pytest.approx(0)
     assert found.positions[[0, -1]].tolist() == [-12, 7]
-
-
-def test_difference_of_organisms():
-    model = make_model(PositionalKmers("wd:3"), 9, tasks=("a", "b", "c"))
-    each = [poim(model, name, max_order=4) for name in model.tasks]
-    difference = differential(each[0], each[1])
-    np.testing.assert_array_equal(difference.Q[2], each[0].Q[2] - each[1].Q[2])
-    assert difference.label == "a - b"
-    with pytest.raises(ValueError, match="the same window, orders, site and background"):
-        differential(each[0], poim(model, "b", max_order=3))
-    with pytest.raises(ValueError, match="the same window, orders, site and background"):
-        differential(each[0], poim(model, "b", max_order=4, background=SKEWED))
 
 
 def test_top_oligomers_are_ordered_and_complete():
