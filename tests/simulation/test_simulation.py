@@ -70,8 +70,7 @@ def test_all_files_are_there_and_counted(written):
     folder, signal = written
     expected = {"windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json"}
     for organism in "abc":
-        expected |= {f"genomes/{organism}.fa", f"sites/{organism}.bed"}
-        expected |= {f"annotation/{organism}.gff3"}
+        expected |= {f"genomes/{organism}.fa", f"annotation/{organism}.gff3"}
     assert set(digest(folder)) == expected
     leaves = Phylo.read(folder / "tree.nwk", "newick").get_terminals()
     assert [leaf.name for leaf in leaves] == ["a", "b", "c"]
@@ -148,22 +147,18 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_windows_are_cut_around_the_sites_of_the_bed(written):
+def test_windows_are_cut_around_the_sites_of_the_annotation(written):
     folder, signal = written
     letters = {"acceptor": "AG", "donor": "GT"}[signal]
     rows, contigs = read_windows(folder), {"train": {"chr1", "chr2"}, "test": {"chr3"}}
     for organism in "abc":
         genome = read_fasta(folder / "genomes" / f"{organism}.fa")
-        known = sites_of(genes_of(folder, organism), signal)
-        bed = read_rows(folder / "sites" / f"{organism}.bed")
-        own = [row for row in rows if row["organism"] == organism]
-        assert len({tuple(line) for line in bed}) == len(bed)
-        taken = {}
-        for (contig, first, end, name, score, strand), row in zip(bed, own, strict=True):
-            start, is_true = int(first), row["label"] == "1"
-            assert (row["contig"], row["position"], row["strand"]) == (contig, first, strand)
-            assert (int(end) - start, score) == (2, "1000" if is_true else "0")
-            assert (name == "decoy") == (not is_true)
+        known = set(sites_of(genes_of(folder, organism), signal).values())
+        taken = []
+        for row in rows:
+            if row["organism"] != organism:
+                continue
+            contig, strand, start = row["contig"], row["strand"], int(row["position"])
             assert contig in contigs[row["split"]]
             if strand == "+":
                 left = start + 1 - 50
@@ -174,14 +169,10 @@ def test_windows_are_cut_around_the_sites_of_the_bed(written):
             assert row["sequence"] == window
             assert len(window) == 101
             assert window[49:51].upper() == letters
-            place = contig, start, int(end), strand
-            if is_true:
-                assert taken.setdefault(name, place) is place
-            else:
-                assert place not in known.values()
-        assert taken == {name: known[name] for name in taken}
-        on_last = {name for name, place in known.items() if place[0] == "chr3"}
-        assert on_last == {name for name, place in taken.items() if place[0] == "chr3"}
+            taken.append((contig, start, start + 2, strand))
+            assert (taken[-1] in known) == (row["label"] == "1")
+        assert len({*taken}) == len(taken)
+        assert {place for place in known if place[0] == "chr3"} <= {*taken}
 
 
 def test_gff_is_valid(folder):
