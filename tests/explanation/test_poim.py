@@ -16,9 +16,6 @@ from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
 from tests.summaries import training_summary
 
-SKEWED = (0.37, 0.09, 0.21, 0.33)
-UNIFORM = (0.25,) * 4
-
 
 def make_model(features, length, tasks=("a", "b"), seed=0, dtype=np.float64, offset=2):
     rng = np.random.default_rng(seed)
@@ -41,7 +38,7 @@ def all_windows(length):
     return ["".join(letters) for letters in itertools.product("ACGT", repeat=length)]
 
 
-def enumerate_importance(model, organism, k, background):
+def enumerate_importance(model, organism, k):
     """E[f | X[j:j+k] = z] - E[f], averaged over all sequences of the window's length."""
     L = model.length
     windows = Windows.from_strings(all_windows(L))
@@ -50,7 +47,7 @@ def enumerate_importance(model, organism, k, background):
     def mean(positions):
         left = scores
         for l in sorted(positions, reverse=True):
-            left = np.tensordot(left, background, axes=(l, 0))
+            left = left.mean(axis=l)
         return left
 
     inside = [range(j, j + k) for j in range(L - k + 1)]
@@ -61,7 +58,6 @@ def enumerate_importance(model, organism, k, background):
 BINS = "wd:2,kmers:1-3/2=0.3,kmers:2/inf@-2..2=0.5"
 
 
-@pytest.mark.parametrize("background", [UNIFORM, SKEWED])
 @pytest.mark.parametrize(
     ("length", "features"),
     [
@@ -90,12 +86,12 @@ BINS = "wd:2,kmers:1-3/2=0.3,kmers:2/inf@-2..2=0.5"
     ],
     ids=str,
 )
-def test_equals_the_enumeration_of_all_sequences(length, features, background):
+def test_equals_the_enumeration_of_all_sequences(length, features):
     model = make_model(features, length)
     K = min(5, length)
-    found = poim(model, "b", max_order=K, background=background)
+    found = poim(model, "b", max_order=K)
     for k in range(1, K + 1):
-        expected = enumerate_importance(model, "b", k, background)
+        expected = enumerate_importance(model, "b", k)
         assert found.Q[k - 1].shape == expected.shape
         np.testing.assert_allclose(found.Q[k - 1], expected, rtol=0, atol=1e-10)
 
@@ -143,11 +139,11 @@ def test_top_oligomers_are_ordered_and_complete():
 
 
 def test_what_single_letters_do_not_explain():
-    additive = poim(make_model(PositionalKmers("wd:1"), 7), "a", max_order=3, background=SKEWED)
+    additive = poim(make_model(PositionalKmers("wd:1"), 7), "a", max_order=3)
     assert np.abs(additive.Q[2]).max() > 0.1
     np.testing.assert_allclose(additive.beyond_letters(3), 0, atol=1e-12)
 
-    found = poim(make_model(PositionalKmers("wd:3"), 7), "a", max_order=3, background=SKEWED)
+    found = poim(make_model(PositionalKmers("wd:3"), 7), "a", max_order=3)
     rest = found.beyond_letters(3)
     for j, word in [(0, "GAT"), (4, "CCA"), (2, "TTT")]:
         codes = ["ACGT".index(letter) for letter in word]
@@ -177,14 +173,6 @@ LONG = make_model(PositionalKmers("wd:20", hash_bits=8), 40)
 def test_what_cannot_be_had_is_said(model, organism, order, error, message):
     with pytest.raises(error, match=message):
         poim(model, organism, max_order=order)
-
-
-@pytest.mark.parametrize(
-    "wrong", [(0.5,) * 2, (0.5,) * 4, (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1)]
-)
-def test_a_background_of_no_probabilities_is_refused(wrong):
-    with pytest.raises(ValueError, match="background must be four probabilities"):
-        poim(SMALL, "a", max_order=2, background=wrong)
 
 
 def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):
