@@ -164,16 +164,12 @@ class TaskKernel:
         except ValueError as error:
             raise InputFormatError(str(error), path=path) from error
 
-    def to_tsv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the text that :meth:`from_tsv` reads, and write it to a file if one is given."""
-        from seqmtl.files.write import write_lines
+    def to_tsv(self) -> str:
+        """Return the text of a file that :meth:`from_tsv` reads."""
         from seqmtl.relations import relation_tables
 
         labels = None if self.labels == checks.SINGLE else self.labels
-        text = relation_tables.write_tables(self.names, self.matrices, labels)
-        if path is not None:
-            write_lines(path, [text])
-        return text
+        return relation_tables.write_tables(self.names, self.matrices, labels)
 
     def restrict(self, names: Iterable[str]) -> Self:
         """Return K for some tasks, in the given order and spelling.
