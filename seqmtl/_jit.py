@@ -92,6 +92,14 @@ def _prefetch_compiled(typingctx, array, index):  # type: ignore[no-untyped-def]
     return signature, codegen
 
 
+@intrinsic
+def _popcount_compiled(typingctx, word):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
 def _make_add_scaled(width: int) -> Any:
     """Compile ``target[i:i+width] += factor * pattern[j:j+width]`` to vector instructions.
 
@@ -168,6 +176,14 @@ add_rows_16 = _add_rows_interpreted if config.DISABLE_JIT else _add_rows_compile
 def _prefetch_interpreted(array: Any, index: int) -> None:
     """Replace the prefetch when loops run as plain Python (NUMBA_DISABLE_JIT=1)."""
 
+
+def _popcount_interpreted(word: Any) -> int:
+    """Count the set bits of one word."""
+    return int(word).bit_count()
+
+
+#: ``popcount(uint64)``: number of set bits.
+popcount = _popcount_interpreted if config.DISABLE_JIT else _popcount_compiled
 
 #: ``prefetch(flat_array, index)``: request the cache line of ``flat_array[index]`` early.
 prefetch = _prefetch_interpreted if config.DISABLE_JIT else _prefetch_compiled

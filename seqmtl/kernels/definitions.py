@@ -8,7 +8,11 @@ from typing import Any
 from seqmtl.kernels._base import BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
 from seqmtl.kernels.numeric import RBF, SCALE, Linear, Polynomial
-from seqmtl.kernels.strings import SpectrumKernel, WeightedDegreeKernel
+from seqmtl.kernels.strings import (
+    GappedKmerKernel,
+    SpectrumKernel,
+    WeightedDegreeKernel,
+)
 
 # short name: class, parameters that may follow the name, and preset parameters
 _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[str, Any]]] = {
@@ -17,6 +21,7 @@ _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[
     "rbf": (RBF, {"gamma": float}, {"gamma": SCALE}),
     "wd": (WeightedDegreeKernel, {"degree": int, "shift": int}, {}),
     "spectrum": (SpectrumKernel, {"k": int}, {}),
+    "gapped": (GappedKmerKernel, {"length": int, "k": int}, {}),
 }
 
 
@@ -28,8 +33,9 @@ def make_kernel(spec: BaseKernel | str) -> BaseKernel:
     spec : BaseKernel or str
         A kernel, which is returned unchanged; or a name, with parameters after colons
         (``"linear"``, ``"poly:3"``, ``"rbf:0.5"``, ``"wd:8"``, ``"wd:8:2"`` with shifts of up to 2,
-        ``"spectrum:4"``). The default gamma of ``"rbf"`` and ``"poly"`` is ``"scale"``. Names of
-        string kernels may end in an alphabet: ``"spectrum:3:protein"``.
+        ``"spectrum:4"``, ``"gapped:8:5"``). The default gamma of ``"rbf"`` and
+        ``"poly"`` is ``"scale"``. Names of string kernels may end in an alphabet:
+        ``"spectrum:3:protein"``.
 
     Raises
     ------

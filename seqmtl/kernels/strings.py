@@ -1,9 +1,10 @@
-"""Kernels of sequences: weighted degree and spectrum."""
+"""Kernels of sequences: weighted degree, spectrum and gapped k-mers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,8 +98,8 @@ class WeightedDegreeKernel(StringKernel):
                   sum_l ( mu_d(x, l + s; z, l) + mu_d(x, l; z, l + s) )
 
     where both d-mers must lie in the sequence. S = 0 is the kernel without shifts, and equals
-    that of the features ``wd:D``. It is computed from runs of matches: the last of r matching
-    letters adds beta_1 + ... + beta_min(r, D), so a pair costs O(L (S + 1)).
+    that of the features ``wd:D``. It is computed from runs of matches:
+    the last of r matching letters adds beta_1 + ... + beta_min(r, D), so a pair costs O(L (S + 1)).
 
     The sequences must have equal lengths. The kernel is positive semi-definite for every S, because
     1 + sum_{s=1..S} cos(s w) / (s + 1) > 0 for all w (Rogosinski, Szegoe 1928).
@@ -157,7 +158,62 @@ class WeightedDegreeKernel(StringKernel):
 
 
 @dataclass(frozen=True)
-class SpectrumKernel(StringKernel):
+class KmerKernel(StringKernel):
+    """A sum over all pairs of k-mers, one of each sequence, of a value per Hamming distance."""
+
+    @property
+    @abstractmethod
+    def _length(self) -> int:
+        """Length of a k-mer."""
+
+    @abstractmethod
+    def _values(self) -> NDArray[np.float64]:
+        """Return the value of a pair of k-mers at distance 0 .. length."""
+
+    def _check_length(self, name: str) -> None:
+        """Check that a k-mer fits into 64 bits."""
+        check_integer(name, self._length, 1, 64 // ALPHABETS[self.alphabet].bits)
+
+    def _read(self, X: Any) -> CountMatrix:
+        return count_kmers(read_letters(X, self.alphabet), self._length, self.alphabet)
+
+    def _bits(self) -> tuple[int, np.uint64]:
+        """Return the bits per letter, and a number with the lowest bit of every letter set."""
+        bits = ALPHABETS[self.alphabet].bits
+        return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
+
+    def _matrix(self, x: CountMatrix, z: CountMatrix) -> NDArray[np.float64]:
+        from seqmtl.kernels.string_loops import add_kmer_pairs
+
+        values = self._values()
+        if not values[1:].any():  # distinct k-mers never match: multiply the counts of shared ones
+            common = np.intersect1d(x.kmers, z.kmers, assume_unique=True, return_indices=True)
+            both = x.counts[:, common[1]] @ z.counts[:, common[2]].T
+            return np.asarray(values[0] * both.toarray())
+        n, m = x.counts.shape[0], z.counts.shape[0]
+        of_x, of_z = _by_columns(x), _by_columns(z)
+        out = np.zeros((m, n))
+        add_kmer_pairs(
+            x.kmers, z.kmers, of_x, of_z, *self._bits(), values, z is x, np.empty(n), out
+        )
+        return out + out.T if z is x else out.T
+
+    def _diagonal(self, x: CountMatrix) -> NDArray[np.float64]:
+        from seqmtl.kernels.string_loops import kmer_diagonal
+
+        counts = x.counts
+        values = self._values()
+        if not values[1:].any():
+            return values[0] * np.asarray(counts.power(2).sum(axis=1)).ravel()
+        out = np.empty(counts.shape[0])
+        kmer_diagonal(
+            x.kmers, counts.indptr, counts.indices, counts.data, *self._bits(), values, out
+        )
+        return out
+
+
+@dataclass(frozen=True)
+class SpectrumKernel(KmerKernel):
     """Spectrum kernel: the inner product of the counts of all k-mers, regardless of position.
 
     Parameters
@@ -185,14 +241,66 @@ class SpectrumKernel(StringKernel):
     def check(self) -> None:
         """Check the parameters."""
         super().check()
-        check_integer("k", self.k, 1, 64 // ALPHABETS[self.alphabet].bits)
+        self._check_length("k")
 
-    def _read(self, X: Any) -> CountMatrix:
-        return count_kmers(read_letters(X, self.alphabet), self.k, self.alphabet)
+    @property
+    def _length(self) -> int:
+        return self.k
 
-    def _matrix(self, x: CountMatrix, z: CountMatrix) -> NDArray[np.float64]:
-        _, of_x, of_z = np.intersect1d(x.kmers, z.kmers, assume_unique=True, return_indices=True)
-        return np.asarray((x.counts[:, of_x] @ z.counts[:, of_z].T).toarray())
+    def _values(self) -> NDArray[np.float64]:
+        return np.eye(self.k + 1)[0]
 
-    def _diagonal(self, x: CountMatrix) -> NDArray[np.float64]:
-        return np.asarray(x.counts.power(2).sum(axis=1)).ravel()
+
+@dataclass(frozen=True)
+class GappedKmerKernel(KmerKernel):
+    """Gapped k-mer kernel: words of l letters, compared at any k of them.
+
+    Parameters
+    ----------
+    length : int, default=8
+        Length l of the words, 1 to 32 (DNA) or 12 (proteins).
+    k : int, default=5
+        Number of letters compared, 1 to l.
+    normalize : bool, default=True
+        See :class:`StringKernel`.
+    alphabet : {"dna", "protein"}, default="dna"
+        See :class:`StringKernel`.
+
+    Notes
+    -----
+    For every choice of k of the l positions and every word of k letters there is a feature, which
+    counts the l-mers with this word at these positions. Two l-mers at Hamming distance h share
+    C(l - h, k) of them.
+
+    References
+    ----------
+    Ghandi, Lee, Mohammad-Noori, Beer (2014), PLoS Computational Biology 10, gkm-SVM.
+
+    Examples
+    --------
+    >>> GappedKmerKernel(length=3, k=2, normalize=False)(["ACG"], ["ACG", "ACT", "TTG"])
+    array([[3., 1., 0.]])
+    """
+
+    length: int = 8
+    k: int = 5
+
+    def check(self) -> None:
+        """Check the parameters."""
+        super().check()
+        self._check_length("length")
+        check_integer("k", self.k, 1, self.length)
+
+    @property
+    def _length(self) -> int:
+        return self.length
+
+    def _values(self) -> NDArray[np.float64]:
+        l = self.length
+        return np.array([comb(l - h, self.k) for h in range(l + 1)], dtype=np.float64)
+
+
+def _by_columns(x: CountMatrix) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """Return the counts in column format: column starts, rows, counts."""
+    columns = x.counts.tocsc()
+    return columns.indptr, columns.indices, columns.data

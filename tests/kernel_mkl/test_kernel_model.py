@@ -15,11 +15,11 @@ from seqmtl import (
     Windows,
 )
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.kernels import RBF, Precomputed, SpectrumKernel
+from seqmtl.kernels import RBF, GappedKmerKernel, Precomputed, SpectrumKernel
 from tests.oracles import kernel_space as oracle
 
 NUMBERS = ["linear", "poly:3", RBF(0.5)]
-TEXTS = ["spectrum:2", SpectrumKernel(4, normalize=False), "wd:3:1"]
+TEXTS = ["spectrum:2", GappedKmerKernel(4, 2), "wd:3:1"]
 
 
 def numbers():
@@ -61,7 +61,7 @@ TWO = [Precomputed(np.diag(np.arange(1.0, 43))), Precomputed(np.eye(42))]
         (KernelMKLClassifier(TEXTS, tol=0.01), windows),
         (ParetoMKLClassifier(TWO), lambda: (np.arange(42)[:, None], *numbers()[1:])),
         (MultiTaskKernelSVC("poly"), lambda: (numbers()[0], numbers()[1] > 0, numbers()[2])),
-        (MultiTaskKernelSVC("spectrum:3"), lambda: (texts()[0], [*"ab"] * 18, texts()[2])),
+        (MultiTaskKernelSVC("gapped:4:3"), lambda: (texts()[0], [*"ab"] * 18, texts()[2])),
         (MultiTaskKernelSVC(SpectrumKernel(3)), windows),
     ],
     ids=lambda value: type(value).__name__,

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from seqmtl.kernels import (
     RBF,
+    GappedKmerKernel,
     Linear,
     Polynomial,
     Precomputed,
@@ -161,7 +162,8 @@ def test_kernels_are_values(kernel):
         ("WD:8:2", WeightedDegreeKernel(8, 2)),
         ("wd:3:protein", WeightedDegreeKernel(3, alphabet="protein")),
         ("spectrum:4", SpectrumKernel(4)),
-        ("spectrum:protein", SpectrumKernel(alphabet="protein")),
+        ("gapped:8:5", GappedKmerKernel(8, 5)),
+        ("gapped:protein", GappedKmerKernel(alphabet="protein")),
         (RBF(2.0), RBF(2.0)),
     ],
 )

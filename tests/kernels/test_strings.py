@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import PositionalKmers
-from seqmtl.kernels import SpectrumKernel, WeightedDegreeKernel, check_psd
+from seqmtl.kernels import (
+    GappedKmerKernel,
+    SpectrumKernel,
+    WeightedDegreeKernel,
+    check_psd,
+)
 from seqmtl.sequences import Windows
 from tests.oracles import strings as oracle
 
@@ -17,7 +22,12 @@ KERNELS = [
     WeightedDegreeKernel(degree=3),
     WeightedDegreeKernel(degree=4, shift=3),
     SpectrumKernel(k=2),
+    GappedKmerKernel(length=4, k=2),
 ]
+FEATURES = {
+    SpectrumKernel: lambda x, k, a: oracle.spectrum(x, k.k, a),
+    GappedKmerKernel: lambda x, k, a: oracle.gapped(x, k.length, k.k, a),
+}
 some_dna = st.lists(st.text("ACGTacgtN", min_size=6, max_size=14), min_size=1, max_size=4)
 equal_dna = st.integers(4, 12).flatmap(
     lambda n: st.lists(st.text("ACGTn", min_size=n, max_size=n), min_size=2, max_size=5)
@@ -37,8 +47,10 @@ def _brute(kernel, xs, zs, alphabet):
                     for x in a
                 ]
             )
-        of_a, of_b = ([oracle.spectrum(x, kernel.k, alphabet) for x in xs] for xs in (a, b))
-        return oracle.gram(of_a, of_b)
+        make = FEATURES[type(kernel)]
+        return oracle.gram(
+            [make(x, kernel, alphabet) for x in a], [make(z, kernel, alphabet) for z in b]
+        )
 
     if not kernel.normalize:
         return raw(xs, zs)
@@ -46,9 +58,20 @@ def _brute(kernel, xs, zs, alphabet):
 
 
 @settings(max_examples=25)
-@given(some_dna, some_dna, st.integers(1, 6), st.booleans())
-def test_spectra_equal_their_explicit_features(xs, zs, k, normalize):
-    kernel = SpectrumKernel(k, normalize=normalize)
+@given(
+    some_dna,
+    some_dna,
+    st.sampled_from(
+        [
+            SpectrumKernel(k=2),
+            SpectrumKernel(k=4, normalize=False),
+            GappedKmerKernel(length=4, k=4),
+            GappedKmerKernel(length=5, k=2, normalize=False),
+            GappedKmerKernel(length=6, k=3),
+        ]
+    ),
+)
+def test_kernels_of_words_equal_their_explicit_features(xs, zs, kernel):
     assert_allclose(kernel(xs, zs), _brute(kernel, xs, zs, "dna"), atol=1e-12)
     assert_allclose(kernel(xs), _brute(kernel, xs, xs, "dna"), atol=1e-12)
 
@@ -74,6 +97,7 @@ def test_weighted_degree_equals_the_features(xs, degree):
         WeightedDegreeKernel(3, alphabet="protein"),
         WeightedDegreeKernel(3, 2, alphabet="protein"),
         SpectrumKernel(2, alphabet="protein"),
+        GappedKmerKernel(4, 2, alphabet="protein"),
     ],
 )
 def test_peptides(kernel):
@@ -141,9 +165,11 @@ def test_no_sequences(kernel):
 def test_the_longest_words_that_fit():
     xs = ["ACGT" * 9, "ACGT" * 8 + "ACGA"]
     assert_array_equal(SpectrumKernel(32, normalize=False)(xs), [[7.0, 5.0], [5.0, 5.0]])
-    peptides = ["ACDEFGHIKLMNP", "YCDEFGHIKLMNP"]
-    spectrum = SpectrumKernel(12, alphabet="protein", normalize=False)
-    assert_array_equal(spectrum(peptides), [[2.0, 1.0], [1.0, 2.0]])
+    raw = GappedKmerKernel(32, 32, normalize=False)(xs)
+    assert_array_equal(raw, SpectrumKernel(32, normalize=False)(xs))
+    peptides = ["ACDEFGHIKLMN", "YCDEFGHIKLMN"]
+    gapped = GappedKmerKernel(12, 11, alphabet="protein", normalize=False)
+    assert_array_equal(gapped(peptides), [[12.0, 1.0], [1.0, 12.0]])
 
 
 @pytest.mark.parametrize(
@@ -168,7 +194,8 @@ def test_kernels_are_values(kernel):
         (lambda: WeightedDegreeKernel(2, -1), "shift must be an integer of at least 0, got -1"),
         (lambda: SpectrumKernel(33), "k must be an integer from 1 to 32, got 33"),
         (lambda: SpectrumKernel(13, alphabet="protein"), "k must be an integer from 1 to 12"),
-        (lambda: SpectrumKernel(True), "k must be an integer from 1 to 32, got True"),
+        (lambda: GappedKmerKernel(4, 5), "k must be an integer from 1 to 4, got 5"),
+        (lambda: GappedKmerKernel(True), "length must be an integer from 1 to 32, got True"),
         (lambda: SpectrumKernel(alphabet="rna"), "alphabet must be 'dna' or 'protein', got 'rna'"),
         (lambda: SpectrumKernel(normalize="no"), "normalize must be True or False, got 'no'"),
     ],
