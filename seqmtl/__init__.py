@@ -12,17 +12,15 @@ from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads as use_threads
-    from seqmtl.estimators.classifiers import (
+    from seqmtl.estimators import (
         MultiTaskClassifierCV as MultiTaskClassifierCV,
         MultiTaskMKLClassifier as MultiTaskMKLClassifier,
-        MultiTaskSVC as MultiTaskSVC,
-    )
-    from seqmtl.estimators.scoring import TaskScorer as TaskScorer
-    from seqmtl.estimators.svr import (
         MultiTaskRegressorCV as MultiTaskRegressorCV,
+        MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
+        TaskScorer as TaskScorer,
+        TaskTransformer as TaskTransformer,
     )
-    from seqmtl.estimators.transforming import TaskTransformer as TaskTransformer
     from seqmtl.features.joint import JointFeatures as JointFeatures
     from seqmtl.features.kmer_views import KmerView as KmerView
     from seqmtl.features.kmer_counts import KmerCounts as KmerCounts
@@ -53,10 +51,8 @@ COMMANDS = (
 _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
-    "seqmtl.estimators.classifiers": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskSVC",
-    "seqmtl.estimators.scoring": "TaskScorer",
-    "seqmtl.estimators.svr": "MultiTaskRegressorCV MultiTaskSVR",
-    "seqmtl.estimators.transforming": "TaskTransformer",
+    "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier "
+    "MultiTaskRegressorCV MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
     "seqmtl.features.kmer_counts": "KmerCounts",
