@@ -17,6 +17,50 @@ from seqmtl.commands._request import Document, Option, Request, name_of, options
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, UsageError
 
 _ALIKE = 0.6  # least similarity of two spellings
+#: What to do instead of options that there were.
+_REMOVED = {
+    "--alignment": "seqmtl similarity takes --source alignment=FASTA",
+    "--background": "seqmtl.explanation.poim in Python takes frequencies of letters",
+    "--balanced": "estimators in Python take class_weight='balanced'",
+    "--chrom-map": "bcftools annotate --rename-chrs renames the contigs of a VCF",
+    "--consensus": "sites have the letters of training; seqmtl adapt --consensus takes more donors",
+    "--contig-ends": "windows are padded with N",
+    "--contigs": "samtools faidx GENOME NAME > part.fa writes a contig to scan",
+    "--decoys": "give decoys in the file, with score 0; ten per site are drawn otherwise",
+    "--distance": "effects have the distance of the site (DP), by which awk selects lines of --tsv",
+    "--distances": "seqmtl similarity takes --source distances=TSV",
+    "--folds": "calibrate trains four models, each without the regions that it scores",
+    "--force": "name a folder that has no other files",
+    "--genome": "seqmtl explain takes DATA; bedtools getfasta cuts windows from a genome",
+    "--graph": "seqmtl similarity takes --source graph=FILE",
+    "--groups": "seqmtl similarity takes --source groups=TSV",
+    "--json": "seqmtl info MODEL --json has the summary of a training; else the Python function of "
+    "the command returns the results",
+    "--log-json": "messages are lines of text; in Python they go to the logger seqmtl",
+    "--max-epochs": "estimators in Python take max_epochs",
+    "--method": "calibrate chooses the curve by the number of true sites",
+    "--negatives": "give a table of sequences and labels, or a dataset",
+    "--norm": "MultiTaskMKLClassifier in Python takes norm",
+    "--organism": "NAME=FILE names the organism of a file, or of a dataset the one to train on",
+    "--plot": "seqmtl report draws the rounds of self-training",
+    "--product": "seqmtl similarity takes --source table=TSV, once for each table",
+    "--reference": "give a table of sequences and labels, or a dataset; "
+    "seqmtl.explanation.differential in Python compares two organisms",
+    "--scales": "seqmtl similarity takes --similarity smooth:SCALE,...",
+    "--seed": "the seed is fixed, so that results can be repeated",
+    "--sites": "seqmtl dataset takes BED of sites (sites = ...), and makes DATA of them",
+    "--softmask": "case is ignored; remove sites in repeats by their BED, such as with bedtools",
+    "--split": "adapt uses the split train, calibrate and pair use valid, and explain test",
+    "--strand": "both strands are written, with the strand in a column",
+    "--taxonomy": "seqmtl similarity takes --source taxonomy=FOLDER",
+    "--threshold": "bcftools view -i selects effects, or awk those of --tsv",
+    "--title": "a report is named by its signals and organisms",
+    "--tol": "estimators in Python take tol",
+    "--top": "explain lists 100 oligomers of each length",
+    "--track-value": "tracks have probabilities if the model is calibrated, else scores",
+    "--tree": "seqmtl adapt --tree makes a model that has the organism; report draws no tree",
+    "--window": "simulate writes windows of 200 bases",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -116,7 +160,8 @@ def check_flags(arguments: Iterable[str], flags: Iterable[str]) -> None:
     for argument in takewhile(lambda argument: argument != "--", arguments):
         name = argument.partition("=")[0]
         if name.startswith("--") and name not in long:
-            raise UsageError(f"there is no option {name}{did_you_mean(name, long)}")
+            instead = f"; {_REMOVED[name]}" if name in _REMOVED else did_you_mean(name, long)
+            raise UsageError(f"there is no option {name}{instead}")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

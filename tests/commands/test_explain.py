@@ -154,6 +154,7 @@ def test_all_views_are_in_all_files(tmp_path, data, explain):
     ("options", "message"),
     [
         (["--organism", "zebra"], "task 'zebra' is not in this model"),
+        (["--background", "data"], "no option --background; seqmtl.explanation.poim in Python"),
         (["--max-order", "11"], "--max-order must be an integer from 1 to 10, got 11"),
     ],
 )

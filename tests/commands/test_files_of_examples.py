@@ -130,6 +130,7 @@ BAD = {
     f"ant.fa --negatives ant.csv {FREE}": "must be negatives, .* 60 of 120 have the label 1",
     f"ant.csv --negatives ant_bg.fa {FREE}": "must be positives, .* 60 of 120 have the label -1",
     f"ant=ant.fa bee.fa --negatives ant_bg.fa {FREE}": "but this names none; write NAME=bee.fa",
+    f"ant.csv --organism bee {FREE}": "no option --organism; NAME=FILE names the organism",
     f"ant=ant.csv Ant=bee.csv {FREE}": "'ant', 'Ant' for the same organism",
     f"ant.csv 30.csv {FREE} --features wd:2 --window 20": "in all files, got 3 here and None in",
     f"positive.csv {FREE}": "'task' has 2 positive and 0 negative",

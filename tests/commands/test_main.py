@@ -119,6 +119,7 @@ def test_stopping_early_is_exit_code_3(table, tmp_path, seqmtl):
     command = f"train {table} --window 31 --features wd:2 --selection none -o {tmp_path}/m"
     shown = seqmtl(f"{command} -C 1e9", 3).err
     assert "not converged to the tolerance 0.001; lower the cost -C" in shown
+    assert "no option --log-json; messages are lines" in seqmtl(f"{command} --log-json", 2).err
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,16 @@ def test_stopping_early_is_exit_code_3(table, tmp_path, seqmtl):
         (1, "train {data}/windows.tsv.gz -o {tmp}/none/m", "create it first"),
         (1, "train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
         (2, "train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
+        (
+            2,
+            "explain {data}/model.seqmtl --genome a={data}/genomes/ape.fa -o {tmp}/x",
+            "there is no option --genome; seqmtl explain takes DATA; bedtools getfasta cuts",
+        ),
+        (
+            2,
+            "explain {data}/model.seqmtl {data}/windows.tsv.gz --sites a=x.bed -o {tmp}/x",
+            "there is no option --sites; seqmtl dataset takes BED of sites",
+        ),
         (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
         (
             1,

@@ -78,7 +78,10 @@ def test_help_is_a_command_too(seqmtl):
             "scan: error: there is no option --region; did you mean '--regions'? (",
         ),
         ("scan m g --outptu=x", "there is no option --outptu; did you mean '--output'? ("),
+        ("scan m g -o x --tree t", "no option --tree; seqmtl adapt --tree makes a model that has"),
         ("scan m g -o x --zzzz", "there is no option --zzzz (seqmtl help scan)\n"),
+        ("report . --tree t -o x", "has the organism; report draws no tree ("),
+        ("calibrate m d --method isotonic -o x", "no option --method; calibrate chooses the curve"),
         ("scan m g -o x --format bde", "--format must be one of bigwig, bed, gff3, spsc, "),
         ("scan m g -o x --format bde", "got 'bde'; did you mean 'bed'? (seqmtl help scan)\n"),
         # names are those that were typed

@@ -92,6 +92,10 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
         ("--source rrna.fa", "--source must be KIND=FILE, with a kind of taxonomy, .*'rrna.fa'"),
         ("--source rrna=x.fa", "--source must be KIND=FILE, with a kind of taxonomy"),
         ("--source groups=a --source groups=b", "--source groups must be given once, got 2"),
+        (
+            "--alignment x.fa",
+            "no option --alignment; seqmtl similarity takes --source alignment=FASTA",
+        ),
     ],
 )
 def test_wrong_usage(seqmtl, options, message):

@@ -338,6 +338,7 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
     (other / "notes.txt").write_text("mine")
     told = seqmtl(f"{command} {other}", 1).err
     assert "must be empty or an earlier dataset" in told
+    assert "no option --force; name a folder" in seqmtl(f"{command} {other} --force", 2).err
     (folder / "loop").symlink_to("loop")
     for name in ("x.fa", "loop"):
         assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/{name}", 1).err

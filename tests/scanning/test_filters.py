@@ -170,6 +170,8 @@ def test_filters_that_cannot_be_are_refused(filters, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--contigs", "c1"], "no option --contigs; samtools faidx GENOME NAME > part.fa"),
+        (["--consensus", "any"], "no option --consensus; sites have the letters of training"),
         (["--format", "bedgraph"], "must be bigwig; bigWigToBedGraph makes bedGraph of its"),
         (["-o", "{tmp}/x.bg"], "bigWigToBedGraph makes bedGraph of .bw"),
         (["--min-probability", "2"], "--min-probability must be a number from 0 to 1, got 2.0"),

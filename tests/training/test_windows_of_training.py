@@ -145,6 +145,7 @@ def test_negatives_are_off_the_peaks_of_other_files(seqmtl, folder):
     }
     for command, message in wrong.items():
         assert message in seqmtl(f"{command} -o {folder}/never", 2).err
+    assert "there is no option --exclude" in seqmtl(f"predict a b --exclude {folder}/a.bed", 2).err
 
 
 def test_negatives_are_off_the_peaks_of_all_files_of_the_organism(write, tmp_path, monkeypatch):
