@@ -31,7 +31,7 @@ import numpy as np
 from _common import Options, simulate_windows, write_result
 from numpy.typing import NDArray
 
-from seqmtl import TaskKernel, WeightedDegree, Windows, core, read_windows
+from seqmtl import PositionalKmers, TaskKernel, Windows, core, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.core.dcd import Descent, Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
@@ -117,7 +117,7 @@ class Task:
         self.tasks = rng.integers(0, T, self.y.size).astype(np.int16)
         kernel = TaskKernel.graph(np.ones((T, T)), [str(t) for t in range(T)])
         self.K = GroupedKernel.of(kernel.matrix)
-        self.features = WeightedDegree(degree=degree)
+        self.features = PositionalKmers(f"wd:{degree}")
 
     def solve(self, tol: float, dtype: str = "float32") -> tuple[float, Solution]:
         """Return CPU seconds, with features bound afresh, and the solution."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
-from seqmtl.exceptions import InputFormatError, ParameterError, UnknownTaskError, UsageError
+from seqmtl.exceptions import InputFormatError, UnknownTaskError, UsageError
 from seqmtl.relations.checks import all_members
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.relations.graphs import read_graph
-from seqmtl.relations.kinds import ALL, KINDS, SCALED, Kind, parse_kind
+from seqmtl.relations.kinds import ALL, KINDS, Kind, parse_kind
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
 from seqmtl.relations.relation_tables import read_distances, read_groups
 from seqmtl.relations.task_kernel import TaskKernel
@@ -51,8 +51,6 @@ class KernelRequest:
         See :func:`seqmtl.relations.kinds.parse_kind`. None chooses by source: tree for a tree or
         a taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
         several, clustering for groups. The attribute holds the choice, without numbers.
-    scales : tuple of float, optional
-        For the kind smooth, see :meth:`seqmtl.relations.TaskKernel.smooth`.
     tree : Tree, str or path-like, optional
         See :func:`seqmtl.relations.trees.read_tree`. Exactly one source must be given; at most one
         for kinds that need none.
@@ -78,11 +76,10 @@ class KernelRequest:
     Raises
     ------
     ValueError
-        If the kind is unknown, or kind, source and scales are not compatible.
+        If the kind is unknown, or is not computed from the source.
     """
 
     kind: str | None
-    scales: tuple[float, ...] | None = None
     tree: TreeSource | None = None
     taxonomy: FilePath | None = None
     alignment: FilePath | None = None
@@ -117,11 +114,6 @@ class KernelRequest:
         if ALL[kind].takes == "graph" and not ALL[kind].has_several and n_graphs > 1:
             raise ValueError(
                 f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
-            )
-        if self.scales is not None and kind not in SCALED:
-            raise ParameterError(
-                f"must be given with {' or '.join(SCALED)} only, got {kind}; leave them out",
-                "scales",
             )
 
     @property
@@ -169,7 +161,7 @@ class KernelRequest:
             arguments = {}
         elif entry.takes == "distances":
             source = self._read_distances(requested)
-            arguments = {"scales": self.scales} if entry.has_scales else {}
+            arguments = {}
         elif self.groups is not None:
             source = read_groups(self.groups)
         elif entry.takes == "tree":
@@ -182,8 +174,10 @@ class KernelRequest:
     def _kernel_of(self, entry: Kind, source: Any, arguments: dict[str, Any]) -> TaskKernel:
         """Return the kernel, or one with several matrices, those of every number."""
         numbers, make = self.numbers or (entry.default,), getattr(TaskKernel, entry.make)
+        if entry.takes_all and self.numbers:
+            arguments |= {entry.parameter: self.numbers}
         try:
-            if not entry.parameter:
+            if entry.takes_all or not entry.parameter:
                 return make(source, **arguments)
             kernels = [make(source, **arguments, **{entry.parameter: x}) for x in numbers]
         except np.linalg.LinAlgError as error:
@@ -309,7 +303,7 @@ def kernel_request(similarity: str | Sequence[str] | None, **sources: Any) -> Ke
         A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table, or those of
         several, whose product is the task kernel. Default: the default kind of the source.
     **sources
-        Scales and sources of :class:`KernelRequest`.
+        Sources of :class:`KernelRequest`.
 
     Raises
     ------
@@ -328,8 +322,6 @@ def kernel_request(similarity: str | Sequence[str] | None, **sources: Any) -> Ke
             )
     try:
         return KernelRequest(kind, table=() if kind else given, **sources)
-    except ParameterError as error:
-        raise UsageError(error.message, error.option) from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 

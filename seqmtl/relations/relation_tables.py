@@ -243,8 +243,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     Every line is ``organism<TAB>group`` or ``organism<TAB>group<TAB>weight``. An organism may be
     in several groups. A group may be in others, like the terms of an ontology: its organisms are
     then members of these, too, with the product of the weights, the largest over all paths. A first
-    line
-    ``organism<TAB>group`` is a header.
+    line ``organism<TAB>group`` is a header.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import seqmtl as package
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
@@ -33,7 +33,7 @@ I = I[:299] + "GTAAGT" + I[305:]
 
 def make_model(site=None, names=("worm", "fruit fly|x=1,2;y")):
     draw = np.random.default_rng(1)
-    features = WeightedDegree(2)
+    features = PositionalKmers("wd:2")
     W = draw.normal(size=(features.n_features(LENGTH), 2))
     return MultiTaskModel(
         features,
