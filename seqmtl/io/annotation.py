@@ -104,8 +104,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     Rows of one ID on two contigs or strands are several transcripts, and so are those inside rows
     of the transcript that lie apart; a warning says so. If other rows cannot be of one transcript,
     as an exon covers an intron or is more than 7 million bases away, the ID is left out, with a
-    warning. So is a transcript with an exon that does not overlap its own row, or is on another
-    contig or strand.
+    warning. So is a transcript with an exon apart from its own row (without one, that of its gene),
+    or on another contig or strand.
 
     Some transcripts are left out and listed: those without a strand, those that the annotation
     calls trans-spliced, those that are part of another one, such as microRNAs of a precursor,

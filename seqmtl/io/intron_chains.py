@@ -54,7 +54,7 @@ def has_genes(path: PathLike) -> bool:
     for row in read_rows(path):
         if not is_gff(row.fields):
             return False
-        if not (is_hint(row.fields) or is_intron(row.fields)):
+        if not (is_intron(row.fields) or is_hint(row.fields)):
             return True
     return False
 
