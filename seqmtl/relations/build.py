@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
-from seqmtl.exceptions import InputFormatError, UnknownTaskError, UsageError
+from seqmtl.exceptions import InputFormatError, ParameterError, UnknownTaskError, UsageError
 from seqmtl.relations.checks import all_members
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
-from seqmtl.relations.graphs import read_graph
 from seqmtl.relations.kinds import ALL, KINDS, Kind, parse_kind
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
-from seqmtl.relations.relation_tables import read_distances, read_groups
+from seqmtl.relations.relation_tables import read_distances, read_graph, read_groups
 from seqmtl.relations.task_kernel import TaskKernel
 from seqmtl.relations.trees import LARGEST_TREE, Tree, TreeSource, prune_to, read_tree
 
@@ -61,7 +60,7 @@ class KernelRequest:
     distances : path-like, optional
         Table, see :func:`seqmtl.relations.relation_tables.read_distances`.
     graph : sequence of path-like
-        Graphs, see :func:`seqmtl.relations.graphs.read_graph`.
+        Graphs, see :func:`seqmtl.relations.relation_tables.read_graph`.
     groups : path-like, optional
         Table, see :func:`seqmtl.relations.relation_tables.read_groups`.
     table : sequence of path-like
@@ -99,7 +98,7 @@ class KernelRequest:
             try:
                 kind, numbers = parse_kind(kind)
             except ValueError as error:
-                raise ValueError(f"kind {error}") from None
+                raise ParameterError(str(error), "kind") from None
             object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "kind", kind)
         possible = ALL[kind].sources
@@ -322,6 +321,8 @@ def kernel_request(similarity: str | Sequence[str] | None, **sources: Any) -> Ke
             )
     try:
         return KernelRequest(kind, table=() if kind else given, **sources)
+    except ParameterError as error:
+        raise UsageError(error.message, "similarity") from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 
