@@ -110,7 +110,7 @@ class Task:
     """Some windows as a problem of T random tasks."""
 
     def __init__(self, windows: Windows, n: int, T: int, length: int, degree: int) -> None:
-        self.T, rng = T, np.random.default_rng(SEED)
+        self.T, self.degree, rng = T, degree, np.random.default_rng(SEED)
         chosen = rng.permutation(len(windows))[:n]
         self.windows = windows[chosen].center(length)
         self.y = self.windows.labels.astype(np.float64)
@@ -132,7 +132,7 @@ class Task:
 def row(part: str, task: Task, **figures: float) -> dict[str, Any]:
     """Return a row of the result; what does not belong to the part is empty."""
     sizes = {"windows": len(task.windows), "tasks": task.T, "length": task.windows.length}
-    degree = {"degree": task.features.degree}
+    degree = {"degree": task.degree}
     return {"part": part, **sizes, **degree, **dict.fromkeys(FIGURES, ""), **figures}
 
 
