@@ -45,7 +45,7 @@ def numbers(folder: Path) -> Path:
 def genomes(folder: Path, names: tuple[str, ...] = GENOMES, kilobases: int = 12) -> Path:
     """Simulate genomes of four chromosomes with annotation; return a configuration of a dataset."""
     tree = "(" + ",".join(f"{name}:0.1" for name in names) + ");"
-    options = ["--chromosomes", 4, "--chromosome-length", 1000 * kilobases, "--no-windows"]
+    options = ["--chromosomes", 4, "--chromosome-length", 1000 * kilobases]
     seqmtl("simulate", "-o", folder, "--tree", tree, "--windows", 5 * kilobases, *options)
     config = folder / "dataset.toml"
     splits = [f'\n[organisms.{name}.split]\nvalid = ["chr2"]\ntest = ["chr1"]\n' for name in names]

@@ -30,13 +30,15 @@ QUICK = {"degree": 3, "tol": [1e-5], "liblinear_tol": [1e-5], "runs": 1}
 
 def train_seqmtl(windows: Windows, args: argparse.Namespace, folder: Path) -> tuple[Any, float]:
     """Return weights and intercept of one SVM, which is also written."""
-    from seqmtl import WeightedDegree
+    from seqmtl import PositionalKmers
     from seqmtl.sequences.examples import Examples
     from seqmtl.training.fit import fit
     from seqmtl.training.settings import Settings
 
     settings = Settings(C=args.C, tol=args.tol[0])
-    model, _ = fit(Examples.of(windows), features=WeightedDegree(args.degree), settings=settings)
+    model, _ = fit(
+        Examples.of(windows), features=PositionalKmers(f"wd:{args.degree}"), settings=settings
+    )
     model.save(folder / "model.seqmtl")
     return model.weights(model.tasks)[0][:, 0].astype(float), float(model.bias[0])
 
@@ -46,10 +48,10 @@ def train_linear_svc(windows: Windows, args: argparse.Namespace, folder: Path) -
     import numpy as np
     from sklearn.svm import LinearSVC
 
-    from seqmtl import WeightedDegree
+    from seqmtl import PositionalKmers
 
     model = LinearSVC(loss="hinge", C=args.C, tol=args.tol[0], max_iter=10**5, random_state=0)
-    model.fit(WeightedDegree(args.degree).transform(windows), windows.labels.astype(float))
+    model.fit(PositionalKmers(f"wd:{args.degree}").transform(windows), windows.labels.astype(float))
     np.savez(folder / "model.npz", w=model.coef_[0], b=model.intercept_)
     return model.coef_[0], float(model.intercept_[0])
 
@@ -61,14 +63,14 @@ def train_once(args: argparse.Namespace) -> None:
     """Train one program, and print what it took and the objective as JSON."""
     import numpy as np
 
-    from seqmtl import WeightedDegree, read_windows
+    from seqmtl import PositionalKmers, read_windows
 
     length = args.window or None
     windows = read_windows(args.data, window=length, split="train", organism="all")
     with tempfile.TemporaryDirectory() as folder:
         w, b = TRAINERS[args.once](windows, args, Path(folder))
     taken = {"CPU s": time.process_time(), "MB": peak_mib()}
-    rows = WeightedDegree(args.degree).bind(windows)
+    rows = PositionalKmers(f"wd:{args.degree}").bind(windows)
     scores = rows.scores(w[:, None], np.zeros(len(windows), dtype=int)) + b
     loss = np.maximum(0.0, 1.0 - windows.labels * scores).sum()
     print(json.dumps({**taken, "objective": float(0.5 * (w @ w + b * b) + args.C * loss)}))

@@ -62,7 +62,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     """Train one case, and print the measurements as JSON."""
     import numpy as np
 
-    from seqmtl import TaskKernel, WeightedDegree, core
+    from seqmtl import PositionalKmers, TaskKernel, core
     from seqmtl.sequences.examples import Examples
     from seqmtl.training.settings import Settings
     from seqmtl.training.solver import problem_of
@@ -76,7 +76,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     is_mkl = arguments.case == "mkl"
     K, kernels = kernel_for_solver(kernel, T, 1, 2.0)
     norm = 2.0 if is_mkl else None
-    rows = WeightedDegree(degree=arguments.degree).bind(windows)
+    rows = PositionalKmers(f"wd:{arguments.degree}").bind(windows)
     examples, peak_read = Examples.of(windows), peak_mib()
     for max_epochs in (2, 1000):  # the first run loads the compiled loops
         settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)

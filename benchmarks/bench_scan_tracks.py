@@ -22,6 +22,8 @@ import numpy as np
 from _common import Options, seqmtl, write_result
 from bench_scan import SimulatedGenome
 
+from seqmtl.simulation import simulate, write_simulation
+
 QUICK = {"genome": 0.05, "window": 30, "signals": "donor", "threads": 1, "formats": "bigwig,spsc"}
 TREE = "(near:0.1,far:0.1);"
 SHARES = {"c1": 0.6, "c2": 0.25, "c3": 0.1, "c4": 0.05}
@@ -52,7 +54,7 @@ def write_genome(path: Path, megabases: float) -> None:
 def train(folder: Path, signal: str, arguments: argparse.Namespace) -> Path:
     """Train a model of two organisms on simulated windows."""
     data, model = folder / signal, folder / f"{signal}.seqmtl"
-    seqmtl("simulate", "-o", data, "--tree", TREE, "--signal", signal, "--windows", 400)
+    write_simulation(simulate(TREE, signal=signal, n_windows=400), data)
     options = ["--tree", data / "tree.nwk", "--window", arguments.window]
     seqmtl("train", data / "windows.tsv.gz", *options, "-o", model)
     return model

@@ -31,7 +31,7 @@ import numpy as np
 from _common import Options, simulate_windows, write_result
 from numpy.typing import NDArray
 
-from seqmtl import TaskKernel, WeightedDegree, Windows, core, read_windows
+from seqmtl import PositionalKmers, TaskKernel, Windows, core, read_windows
 from seqmtl._jit import njit, prefetch
 from seqmtl.core.dcd import Descent, Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
@@ -110,14 +110,14 @@ class Task:
     """Some windows as a problem of T random tasks."""
 
     def __init__(self, windows: Windows, n: int, T: int, length: int, degree: int) -> None:
-        self.T, rng = T, np.random.default_rng(SEED)
+        self.T, self.degree, rng = T, degree, np.random.default_rng(SEED)
         chosen = rng.permutation(len(windows))[:n]
         self.windows = windows[chosen].center(length)
         self.y = self.windows.labels.astype(np.float64)
         self.tasks = rng.integers(0, T, self.y.size).astype(np.int16)
         kernel = TaskKernel.graph(np.ones((T, T)), [str(t) for t in range(T)])
         self.K = GroupedKernel.of(kernel.matrix)
-        self.features = WeightedDegree(degree=degree)
+        self.features = PositionalKmers(f"wd:{degree}")
 
     def solve(self, tol: float, dtype: str = "float32") -> tuple[float, Solution]:
         """Return CPU seconds, with features bound afresh, and the solution."""
@@ -132,7 +132,7 @@ class Task:
 def row(part: str, task: Task, **figures: float) -> dict[str, Any]:
     """Return a row of the result; what does not belong to the part is empty."""
     sizes = {"windows": len(task.windows), "tasks": task.T, "length": task.windows.length}
-    degree = {"degree": task.features.degree}
+    degree = {"degree": task.degree}
     return {"part": part, **sizes, **degree, **dict.fromkeys(FIGURES, ""), **figures}
 
 

@@ -10,7 +10,7 @@ import tempfile
 
 from sklearn.metrics import average_precision_score
 
-from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_windows
+from seqmtl import MultiTaskSVC, TaskKernel, read_windows
 from seqmtl.simulation import default_tree, simulate, write_simulation
 
 
@@ -23,7 +23,7 @@ def main() -> None:
     train, test = windows.select_split("train"), windows.select_split("test")
     few = test[test.tasks == "velia_nigra"]
     for name, kernel in {"individual": "individual", "by the tree": tree}.items():
-        svc = MultiTaskSVC(features=WeightedDegree(degree=8), task_kernel=kernel)
+        svc = MultiTaskSVC(features="wd:8", task_kernel=kernel)
         svc.fit(train, train.labels, tasks=train.tasks)
         scores = svc.decision_function(few)
         print(f"{name:12} AUPRC {average_precision_score(few.labels, scores):.3f}")

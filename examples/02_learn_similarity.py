@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 
-from seqmtl import MultiTaskMKLClassifier, Spectrum, TaskKernel, WeightedDegree, read_windows
+from seqmtl import MultiTaskMKLClassifier, TaskKernel, read_windows
 from seqmtl.simulation import default_tree, simulate, write_simulation
 
 
@@ -20,7 +20,7 @@ def main() -> None:
         )
         windows = read_windows(f"{folder}/windows.tsv.gz", window=141, split="train")
         clades = TaskKernel.hierarchical(f"{folder}/tree.nwk", windows.task_names)
-    views = [WeightedDegree(degree=6), Spectrum(k=4, begin=0, end=70), Spectrum(k=4, begin=70)]
+    views = ["wd:6", "kmers:4/inf@..0", "kmers:4/inf@0.."]  # at the site, upstream, downstream
     mkl = MultiTaskMKLClassifier(features=views, task_kernel=clades, norm=2.0).fit(windows)
     for kernel in mkl.kernel_weights_:
         print(f"{kernel['weight']:.3f}", kernel["view"], ", ".join(kernel["tasks"]), sep="\t")

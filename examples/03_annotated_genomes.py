@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_dataset
+from seqmtl import MultiTaskSVC, TaskKernel, read_dataset
 from seqmtl.datasets import read_config, write_dataset
 from seqmtl.explanation import poim
 from seqmtl.io import load_genome, read_summary
@@ -27,14 +27,14 @@ TREE = "((ant:0.1,bee:0.1):0.2,cat:0.4);"
 def main() -> None:
     """Run all steps."""
     with tempfile.TemporaryDirectory() as folder:
-        write_simulation(simulate(TREE, seed=2, chromosome_length=100_000), folder, windows=False)
+        write_simulation(simulate(TREE, seed=2, chromosome_length=100_000), folder)
         config = read_config(f"{folder}/dataset.toml", signal="donor")
         few = replace(config.decoys, ratio=3)
         write_dataset(replace(config, decoys=few), f"{folder}/donors")
         train = read_dataset(f"{folder}/donors", split="train")
         genome = load_genome(f"{folder}/genomes/bee.fa", padding=141)
 
-        svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_tree(TREE))
+        svc = MultiTaskSVC(features="wd:6", task_kernel=TaskKernel.from_tree(TREE))
         model = svc.fit(train).model_
         model.site = Site(**read_summary(f"{folder}/donors")["site"])
         held_out = score_candidates(model, f"{folder}/donors", split="valid")  # every GT

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from seqmtl.features.kmer_views import KmerView as KmerView
     from seqmtl.features.kmer_counts import KmerCounts as KmerCounts
     from seqmtl.features.positional_kmers import PositionalKmers as PositionalKmers
-    from seqmtl.features.weighted_degree import (
-        Spectrum as Spectrum,
-        WeightedDegree as WeightedDegree,
-    )
     from seqmtl.io.annotation import read_annotation as read_annotation
     from seqmtl.io.dataset import read_dataset as read_dataset
     from seqmtl.io.tables import read_windows as read_windows
@@ -61,7 +57,6 @@ _NAMES = {
     "seqmtl.features.kmer_views": "KmerView",
     "seqmtl.features.kmer_counts": "KmerCounts",
     "seqmtl.features.positional_kmers": "PositionalKmers",
-    "seqmtl.features.weighted_degree": "Spectrum WeightedDegree",
     "seqmtl.io.annotation": "read_annotation",
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",

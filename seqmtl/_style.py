@@ -118,13 +118,10 @@ def extremes(values: Sequence[float]) -> list[int]:
     return sorted({*order[:_EACH_END].tolist(), *order[-_EACH_END:].tolist()})
 
 
-def write_title(figure: Figure, title: str | None, n_drawn: int, n_all: int, which: str) -> None:
-    """Write a title above all panels; it tells which tasks are drawn if not all are."""
-    parts = [] if title is None else [title]
+def tell_drawn(figure: Figure, n_drawn: int, n_all: int, which: str) -> None:
+    """Tell above all panels which tasks are drawn, if not all are."""
     if n_drawn < n_all:
-        parts.append(f"{n_drawn} of {n_all} tasks: {which}")
-    if parts:
-        figure.suptitle(title_text("; ".join(parts)), x=0.01, ha="left")
+        figure.suptitle(title_text(f"{n_drawn} of {n_all} tasks: {which}"), x=0.01, ha="left")
 
 
 def line_style(index: int) -> dict[str, Any]:

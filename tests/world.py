@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.invocation import run
 
-SIMULATION = "--tree '(a:0.1,b:0.1);' --chromosomes 4 --chromosome-length 40000 --no-windows"
+SIMULATION = "--tree '(a:0.1,b:0.1);' --chromosomes 4 --chromosome-length 40000"
 TRAINING = "--selection none --features wd:5 -C 10 --window 41"
 
 

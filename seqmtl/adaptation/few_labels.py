@@ -22,7 +22,7 @@ from seqmtl.features._base import FeatureDefinition
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import LikelihoodCache
+from seqmtl.training.cross_validation import MIN_LABELS, LikelihoodCache
 from seqmtl.training.fit import fit
 from seqmtl.training.out_of_core import OutOfCoreTrainer, fit_from_disk
 from seqmtl.training.selection import SearchSpace, Selection, select
@@ -33,7 +33,6 @@ from seqmtl.training.solver import ONE_THREAD
 Array = NDArray[np.float64]
 
 _FEW = 0.25  # labels of a task as a share of the median, below which it is learnt afterwards
-_MIN_LABELS = 2  # of each class, so that one can be held out
 
 
 @usual_floats
@@ -118,7 +117,7 @@ def _find_few(examples: Examples) -> list[str]:
     """Return the tasks with far fewer labels than the others, but enough of both classes."""
     sizes, positive = examples.counts()
     fewest = np.minimum(positive, sizes - positive)
-    is_few = (sizes < _FEW * np.median(sizes)) & (fewest >= _MIN_LABELS)
+    is_few = (sizes < _FEW * np.median(sizes)) & (fewest >= MIN_LABELS)
     return [name for name, has_few in zip(examples.names, is_few, strict=True) if has_few]
 
 

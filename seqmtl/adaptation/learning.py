@@ -33,7 +33,12 @@ from seqmtl.calibration.sigmoid import fit_logistic, fit_sigmoid
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import MAX_GRAM_EXAMPLES, CrossValidation, posterior_weights
+from seqmtl.training.cross_validation import (
+    MAX_GRAM_EXAMPLES,
+    MIN_LABELS,
+    CrossValidation,
+    posterior_weights,
+)
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import problem_of
 
@@ -45,7 +50,6 @@ Array = NDArray[np.float64]
 
 _SHARPNESS = 0.5  # factor on the log-likelihood in the weights of the candidates
 _RIDGE = 0.3  # precision of the weights of the relatives around those from the tree
-_MIN_LABELS = 2  # labels of a class, so that one can be held out
 
 
 @dataclass(frozen=True)
@@ -82,9 +86,9 @@ def check_labels(y: NDArray[Any], name: str) -> None:
         If there are not.
     """
     n_positive = int((y > 0).sum())
-    if min(n_positive, y.size - n_positive) < _MIN_LABELS:
+    if min(n_positive, y.size - n_positive) < MIN_LABELS:
         raise ValueError(
-            f"labels of {name!r} must have at least {_MIN_LABELS} of each class, got {n_positive} "
+            f"labels of {name!r} must have at least {MIN_LABELS} of each class, got {n_positive} "
             f"positive and {y.size - n_positive} negative; add the missing class, or give no "
             "labels at all"
         )

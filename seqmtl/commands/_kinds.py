@@ -136,11 +136,6 @@ def positive_floats(value: object) -> tuple[float, ...]:
     return tuple(sorted(set(map(positive_float, _several(value)))))
 
 
-def scales(value: object) -> tuple[float, ...]:
-    """Take comma-separated numbers above 0."""
-    return tuple(map(positive_float, _several(value)))
-
-
 def _several(value: object) -> Iterable[object]:
     if isinstance(value, str):
         return value.split(",")

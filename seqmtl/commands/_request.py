@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import os
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field
@@ -31,12 +30,6 @@ Document: TypeAlias = dict[str, Any]
 _Result = TypeVar("_Result", covariant=True)
 #: Types of values by their kinds, for docstrings.
 _TYPES = {"flag": "bool", "text": "str or path", "data_file": "str or path"}
-#: How the help shows values that are files, and folders.
-_FILES = {
-    *("FILE", "MODEL", "DATA", "FASTA", "VCF", "BED", "TSV", "HTML", "NEWICK", "CONFIG", "OUT"),
-    *("DONOR", "ACCEPTOR", "DONORS", "ACCEPTORS"),
-}
-_FOLDERS = {"DIR", "FOLDER"}
 #: Kinds of fields by their annotations.
 _KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
 
@@ -132,10 +125,7 @@ class Option:
 
     def _one(self, value: object) -> object:
         if isinstance(value, str) and not value.strip() and self.choices is None:
-            names = {*re.split("[|=]", self.metavar or "")}
-            what = "name a file" if names & _FILES else "have a value"
-            what = "name a folder" if names & _FOLDERS else what
-            raise ValueError(f"must {what}, got an empty text")
+            raise ValueError("must have a value, got an empty text")
         converted = self.kind(value)
         if self.choices is not None:
             check_choice("", converted, self.choices)

@@ -34,8 +34,7 @@ _EDIT = (
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
     f"six simulated organisms, related by a tree; of {_NEW}, only the genome is used": (
-        "simulate -o {0} --seed 1 --chromosomes 4 --chromosome-length 50000 --windows 600 "
-        "--no-windows",
+        "simulate -o {0} --seed 1 --chromosomes 4 --chromosome-length 50000 --windows 600",
     ),
     "a model of the other five, from their annotations": (
         _EDIT,

@@ -18,7 +18,6 @@ sources:
   table=TSV          table of the parts of names such as human_CTCF; several are multiplied
 
 MANUAL
-smooth:S,... has these scales (default: 1/4, 1, 4 times the median distance).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Request, option, python_function
 from seqmtl.exceptions import UsageError
 from seqmtl.files.write import check_outputs
-from seqmtl.relations.kinds import MANUAL, SCALED
+from seqmtl.relations.kinds import MANUAL
 
 if TYPE_CHECKING:
     from seqmtl.relations import TaskKernel
@@ -54,14 +53,6 @@ def source(value: object) -> tuple[str, str]:
     return name, _kinds.text(path)
 
 
-def kind_or_table(value: object) -> str:
-    """Take a kind, of which smooth may have scales, or a table."""
-    name, _, numbers = _kinds.text(value).partition(":")
-    if name in SCALED and numbers:
-        _kinds.scales(numbers)
-    return _kinds.text(value)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Similarity(Request):
     """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups.
@@ -77,7 +68,6 @@ class Similarity(Request):
     similarity: str | None = option(
         "kind (see below) or table written by -o (default: depends on the source)",
         metavar="KIND|TSV",
-        kind=kind_or_table,
         long_help=MANUAL,
     )
     organisms: tuple[str, ...] | None = option(
@@ -109,7 +99,6 @@ class Similarity(Request):
         from seqmtl.files.write import write_lines
         from seqmtl.relations.build import kernel_request
 
-        name, _, scales = (self.similarity or "").partition(":")
         of_source = {kind: [path for of, path in self.source if of == kind] for kind in _SOURCES}
         for kind, paths in of_source.items():
             if len(paths) > 1 and kind not in _REPEATED:
@@ -120,8 +109,7 @@ class Similarity(Request):
         inputs = [self.model, self.tree, self.similarity, *(path for _, path in self.source)]
         check_outputs(inputs, [self.output, self.plot])
         relation = kernel_request(
-            tables or (name if name in SCALED else self.similarity),
-            scales=_kinds.scales(scales) if name in SCALED and scales else None,
+            tables or self.similarity,
             tree=self.tree,
             graph=graphs,
             **{kind: paths[0] for kind, paths in of_source.items() if paths},

@@ -2,7 +2,7 @@
 
 examples:
   seqmtl simulate -o simulated --seed 1
-  seqmtl simulate --tree tree.nwk -o simulated --signal donor --windows 500
+  seqmtl simulate --tree tree.nwk -o simulated --windows 500
 """
 
 from __future__ import annotations
@@ -31,19 +31,13 @@ class Simulate(Request):
     output: str = required("-o", "folder to write", metavar="DIR", affects_output=False)
     tree: str | None = option("tree (default: six made-up organisms)", metavar="NEWICK")
     seed: int = _options.seed("random seed")
-    signal: str = option(
-        "signal in the centre of the windows",
-        choices=("acceptor", "donor"),
-        default="acceptor",
-    )
-    windows: int = option("training windows per organism", default=1000)
+    windows: int = option("training windows of acceptors per organism", default=1000)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
     chromosome_length: int = option(
         "bases per chromosome; 1000 windows need about 45000",
         metavar="BP",
         default=200_000,
     )
-    no_windows: bool = option("write only genomes, sites and annotation", default=False)
 
     def run(self) -> Simulation:
         """Simulate, and write the files.
@@ -63,16 +57,15 @@ class Simulate(Request):
             raise SeqmtlError(f"cannot write {self.output}: it is a file; choose a folder")
         with messages_from(logging.ERROR):  # they come again
             organisms = read_organisms(self.tree).leaf_names
-        check_folder(self.output, organisms, windows=not self.no_windows)
+        check_folder(self.output, organisms)
         simulation = simulate(
             self.tree,
             seed=self.seed,
             n_chromosomes=self.chromosomes,
             chromosome_length=self.chromosome_length,
             n_windows=self.windows,
-            signal=self.signal,
         )
-        write_simulation(simulation, self.output, windows=not self.no_windows)
+        write_simulation(simulation, self.output)
         logger.info("%s: %s", self.output, counted(len(simulation.genomes), "organism"))
         return simulation
 

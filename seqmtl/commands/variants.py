@@ -8,7 +8,7 @@ examples:
       --tsv exons.tsv -o out.vcf.gz
   bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
 
-Every line is written unchanged, except for a new INFO entry with one item per ALT allele (and the
+Every record is written unchanged, except for a new INFO entry with one item per ALT allele (and the
 first line, ##fileformat, is added where it is missing):
   SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
 (acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
@@ -246,7 +246,7 @@ def _report(summary: AnnotationSummary, output: str, seconds: float, *, has_exon
     )
     if summary.n_without_alleles:
         logger.info(
-            "%d records have no allele to score (ALT is . or <NON_REF>) and are written unchanged",
+            "%d records have no allele to score (ALT is ., <NON_REF> or <*>) and are not changed",
             summary.n_without_alleles,
         )
     for reason, n in summary.not_scored.items():

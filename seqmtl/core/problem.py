@@ -88,9 +88,9 @@ class Problem:
         if not isinstance(self.loss, Loss):
             object.__setattr__(self, "loss", find_loss(self.loss))
 
-    def residuals(self, margins: NDArray[np.float64], rows: Any = slice(None)) -> Any:
+    def residuals(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the argument of the loss: m_i - z_i."""
-        return margins - self.targets[rows] if self.targets.size else margins
+        return margins - self.targets if self.targets.size else margins
 
     @property
     def K(self) -> NDArray[np.float64]:  # noqa: N802

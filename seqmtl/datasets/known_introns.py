@@ -82,7 +82,9 @@ def read_known_introns(
         introns = find_introns(organism, path, junctions, genome, JunctionRules(min_reads=1))
         for reason, n in Counter(row.reason for row in introns.exclusions).items():
             logger.warning("%s: %d introns are left out: %s", path, n, reason)
-    bounds = {(t.contig, *intron) for t in introns.transcripts for intron in t.introns}
+    bounds = {
+        (t.contig, *intron) for t in introns.transcripts if not t.weak for intron in t.introns
+    }
     bounds = _on_contigs(bounds, genome, path, fasta)
     sites_of_signals: list[Sites] = []
     for signal, model in zip(signals, models, strict=True):

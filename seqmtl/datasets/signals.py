@@ -96,7 +96,7 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
         rows = [_end(t, signal == "tss") for t in annotation.transcripts]
         needed = "transcripts with a strand"
     else:
-        rows = [_codon(t, signal) for t in annotation.transcripts if t.cds and t.is_cds_certain]
+        rows = [p for t in annotation.transcripts if t.is_cds_certain for p in _codon(t, signal)]
         needed = "coding sequences"
     if not rows and annotation.format != "junctions":
         reasons = Counter(row.reason for row in annotation.exclusions)
@@ -144,10 +144,7 @@ def _uncertain_starts(row: UncertainRegion, signal: str) -> list[int]:
     start, _ = _codon_at(row.cds, at_start=at_start)
     if signal == "start":
         return [start]
-    beside = (
-        start - _CODON if at_start else start + _CODON
-    )  # if the coding sequence excludes the stop codon
-    return [start, beside, _codon_after(row.exons, row.cds, at_start=at_start)]
+    return [start, _codon_after(row.exons, row.cds, at_start=at_start)]
 
 
 def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[SiteRow]:
@@ -174,14 +171,16 @@ def _end(transcript: Transcript, is_tss: bool) -> SiteRow:
     return _row(transcript, start, reason)
 
 
-def _codon(transcript: Transcript, signal: str) -> SiteRow:
-    """Return the start or stop codon as annotated, or else the first or last one of the CDS.
+def _codon(transcript: Transcript, signal: str) -> Iterator[SiteRow]:
+    """Yield the start or stop codon as annotated, or else the first or last one of the CDS.
 
     The stop codon may also be the one after the coding sequence.
     """
     is_start = signal == "start"
     annotated = transcript.start_codon if is_start else transcript.stop_codon
     at_start = is_start != transcript.is_reverse
+    if not (annotated or transcript.cds):
+        return
     start, is_contiguous = _codon_at(annotated or transcript.cds, at_start=at_start)
     reason = "" if is_contiguous and _is_in_exon(transcript, start) else SPANNING
     other = -1
@@ -193,7 +192,7 @@ def _codon(transcript: Transcript, signal: str) -> SiteRow:
         reason = ODD_LENGTH if n_coding % _CODON else reason
     if signal in transcript.incomplete:
         reason = NO_CODON
-    return _row(transcript, start, _reason_of_type(transcript) or reason, other)
+    yield _row(transcript, start, _reason_of_type(transcript) or reason, other)
 
 
 def _reason_of_type(transcript: Transcript) -> str:
@@ -215,19 +214,17 @@ def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool
 def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: bool) -> int:
     """Return the start of the codon after a coding sequence, perhaps beyond an intron.
 
-    It is -1 if no exon has all of it.
+    The last exon may end before it: programs that leave out the stop codon may leave out UTRs, too.
+    It is -1 if an intron splits the codon.
     """
     if at_start:
-        cds_end = cds[0][0]
-        begin, end = next(
-            (exon for exon in reversed(exons) if exon[0] < cds_end), (cds_end, cds_end)
-        )
-        start = min(cds_end, end) - _CODON
-        return start if begin <= start else -1
-    cds_end = cds[-1][1]
-    begin, end = next((exon for exon in exons if cds_end < exon[1]), (cds_end, cds_end))
-    start = max(cds_end, begin)
-    return start if start + _CODON <= end else -1
+        after = [exon for exon in reversed(exons) if exon[0] < cds[0][0]]
+        start = min([cds[0][0], *(end for _, end in after[:1])]) - _CODON
+    else:
+        after = [exon for exon in exons if cds[-1][1] < exon[1]]
+        start = max([cds[-1][1], *(begin for begin, _ in after[:1])])
+    is_split = len(after) > 1 and not after[0][0] <= start <= after[0][1] - _CODON
+    return -1 if is_split else start
 
 
 def _is_in_exon(transcript: Transcript, start: int) -> bool:

@@ -189,28 +189,11 @@ def search_space(estimator: Any, names: tuple[str, ...]) -> SearchSpace:
     return SearchSpace.of_sharing(names, relation, tuple(costs))
 
 
-def score_examples(estimator: Any, X: Any, tasks: Any) -> NDArray[np.float64]:
-    """Return f(x) of every example."""
+def model_and_examples(estimator: Any, X: Any, tasks: Any) -> tuple[MultiTaskModel, Any, Any]:
+    """Return the model, examples as it takes them, and the tasks that are given."""
     check_is_fitted(estimator)
     X, tasks = plain_examples(X, tasks)
-    X = check_X(estimator, X, reset=False)
-    return estimator.model_.decision_function(X, _tasks_of_windows(estimator, X, tasks))
-
-
-def task_names(estimator: Any, X: Any, tasks: Any, n: int) -> list[str]:
-    """Return the task of each of n scored examples."""
-    X, tasks = plain_examples(X, tasks)
-    names = _tasks_of_windows(estimator, X, tasks)
-    if names is None:
-        names = X.tasks if isinstance(X, Windows) else estimator.tasks_[0]
-    return [names] * n if isinstance(names, str) else [str(name) for name in names]
-
-
-def _tasks_of_windows(estimator: Any, X: Any, tasks: Any) -> Any:
-    """Assign windows without organisms to the only task of the model."""
-    if tasks is None and isinstance(X, Windows) and len(estimator.tasks_) == 1:
-        return estimator.tasks_[0] if X.task_names == ("task",) else None
-    return tasks
+    return estimator.model_, check_X(estimator, X, reset=False), tasks
 
 
 @dataclass(eq=False, repr=False)
@@ -255,7 +238,8 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         UnknownTaskError
             If the task kernel lacks a task.
         """
-        return score_examples(self, X, tasks)
+        model, X, tasks = model_and_examples(self, X, tasks)
+        return model.decision_function(X, tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
         """Predict classes; the parameters are those of :meth:`decision_function`."""
@@ -275,6 +259,5 @@ class MultiTaskClassifier(ClassifierMixin, LinearEstimator):
         the class frequencies of the training data. The parameters are those of
         :meth:`decision_function`.
         """
-        scores = self.decision_function(X, tasks)
-        positive = self.model_.probability(scores, task_names(self, X, tasks, scores.size))
-        return np.column_stack([1.0 - positive, positive])
+        model, X, tasks = model_and_examples(self, X, tasks)
+        return model.predict_proba(X, tasks)

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 
 from seqmtl.estimators._base import (
     LinearEstimator,
-    score_examples,
+    model_and_examples,
     search_space,
     store_fit,
     training_settings,
@@ -66,7 +66,8 @@ class MultiTaskRegressor(RegressorMixin, LinearEstimator):
         UnknownTaskError
             If the task kernel lacks a task.
         """
-        return score_examples(self, X, tasks)
+        model, X, tasks = model_and_examples(self, X, tasks)
+        return model.decision_function(X, tasks)
 
     def score(
         self, X: Any, y: ArrayLike, tasks: Any = None, sample_weight: ArrayLike | None = None

@@ -20,7 +20,7 @@ from seqmtl._style import (
     line_style,
     new_figure,
     plain_text,
-    write_title,
+    tell_drawn,
 )
 from seqmtl.evaluation.metrics import AUPRC_TITLES, RankedScores, group_by_task
 
@@ -44,7 +44,6 @@ def draw_curves(
     counts: ArrayLike | None = None,
     *,
     auprc: str = "auprc",
-    title: str | None = None,
 ) -> Figure:
     """Draw the ROC and the precision-recall curve of every task.
 
@@ -63,8 +62,6 @@ def draw_curves(
         Number of examples that each row represents. Default: 1.
     auprc : str
         Name of the AUPRC, see :func:`~seqmtl.evaluation.metrics.evaluate`.
-    title : str, optional
-        Title above both panels.
 
     Raises
     ------
@@ -104,7 +101,7 @@ def draw_curves(
             fontsize=SMALL,
             title_fontsize=SMALL,
         )
-        write_title(figure, title, len(drawn), len(all_scores), "the lowest and the highest AUPRC")
+        tell_drawn(figure, len(drawn), len(all_scores), "the lowest and the highest AUPRC")
     return figure
 
 
@@ -161,7 +158,7 @@ def _thin(
     return x[is_corner], y[is_corner]
 
 
-def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Figure:
+def draw_reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Draw the fraction of true sites against the probability, and the numbers, by task.
 
     Parameters
@@ -172,8 +169,6 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
         above 99 % is drawn at the edge. Below, the candidates and the true sites of every bin.
         Tasks without rows are left out; of many, those with the smallest and the largest error are
         drawn.
-    title : str, optional
-        Title above all panels.
 
     Raises
     ------
@@ -219,7 +214,7 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
                 one.set_axis_off()
         handles = [one for axes in grid[:2, 0] for one in axes.get_legend_handles_labels()[0]]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(columns + 1, 3))
-        write_title(figure, title, len(drawn), len(all_tasks), "the smallest and the largest error")
+        tell_drawn(figure, len(drawn), len(all_tasks), "the smallest and the largest error")
     return figure
 
 

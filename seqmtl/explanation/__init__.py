@@ -9,14 +9,7 @@ from seqmtl.explanation.figures import (
     draw_poim,
 )
 from seqmtl.explanation.kmers import CountedKmer, align_kmers, top_kmers
-from seqmtl.explanation.poim import (
-    Oligomer,
-    Poim,
-    differential,
-    mean_kmers,
-    oligomer,
-    poim,
-)
+from seqmtl.explanation.poim import Oligomer, Poim, mean_kmers, oligomer, poim
 
 __all__ = [
     "CountedKmer",
@@ -24,7 +17,6 @@ __all__ = [
     "Poim",
     "align_kmers",
     "contributions",
-    "differential",
     "draw_contributions",
     "draw_kmers",
     "draw_logo",

@@ -22,13 +22,7 @@ from seqmtl.explanation.figures import (
     draw_poim,
 )
 from seqmtl.explanation.kmers import align_kmers, top_kmers
-from seqmtl.explanation.poim import (
-    Oligomer,
-    Poim,
-    mean_kmers,
-    oligomer,
-    poim,
-)
+from seqmtl.explanation.poim import Oligomer, Poim, mean_kmers, oligomer, poim
 from seqmtl.files.names import safe_names
 from seqmtl.files.write import write_lines
 from seqmtl.linear_model.model import MultiTaskModel
@@ -205,19 +199,8 @@ class ExplanationFolder:
 
 def _importance_rows(result: Poim) -> Iterator[Row]:
     """Yield the importance of every order and position, with the most important oligomer."""
-    importance, gain, positions = (
-        result.importance(),
-        result.gain(),
-        result.positions,
-    )
+    importance, gain, positions = result.importance(), result.gain(), result.positions
     for k, q in enumerate(result.Q, 1):
         for j, code in enumerate(np.abs(q).argmax(axis=1).tolist()):
             best = oligomer(code, k), q[j, code]
-            yield (
-                result.label,
-                k,
-                positions[j],
-                importance[k - 1, j],
-                *best,
-                gain[k - 1, j],
-            )
+            yield result.label, k, positions[j], importance[k - 1, j], *best, gain[k - 1, j]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.explanation.poim import UNIFORM, oligomer, oligomer_importance
+from seqmtl.explanation.poim import oligomer, oligomer_importance
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import part_of, position_weights
 from seqmtl.sequences import Windows
@@ -68,7 +68,7 @@ def top_kmers(
     (levels,) = zip(*position_weights(model, [organism], anywhere=True)(0, 1), strict=True)
     n_before = len(levels) - 1
     n = k + 2 * n_before
-    weights = oligomer_importance([levels] * n, n, k, np.array(UNIFORM))[-1][n_before]
+    weights = oligomer_importance([levels] * n, n, k)[-1][n_before]
     turned = np.flip(np.arange(4**k).reshape((4,) * k).T).ravel()  # of the reverse complement
     is_stranded = part_of(model, True)[0].is_stranded
     first = np.arange(4**k) if is_stranded else np.minimum(np.arange(4**k), turned)

@@ -1,7 +1,8 @@
 """Positional oligomer importance matrices: the effect of an oligomer at a position on the score.
 
-Q_{k,j}(z) = E[f(X) | X[j:j+k] = z] - E[f(X)] over sequences X of independent letters (Sonnenburg,
-Zien, Philips, Raetsch, "POIMs: positional oligomer importance matrices", Bioinformatics 24, 2008).
+Q_{k,j}(z) = E[f(X) | X[j:j+k] = z] - E[f(X)] over sequences X of independent, uniform letters
+(Sonnenburg, Zien, Philips, Raetsch, "POIMs: positional oligomer importance matrices",
+Bioinformatics 24, 2008).
 
 The score f is a sum of w_I(X_I) over intervals I, and those that are disjoint from J = [j, j+k)
 cancel. Let T_J(z) be the sum over the intervals that contain J, averaged over all letters outside
@@ -23,11 +24,11 @@ right, so that the weights of d-mers are needed at two positions at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.linear_model.model import MultiTaskModel
@@ -36,7 +37,7 @@ from seqmtl.linear_model.site import Site
 from seqmtl.sequences import decode
 
 MAX_ORDER = 10
-UNIFORM = (0.25, 0.25, 0.25, 0.25)
+_LETTERS = np.full(4, 0.25)  # probabilities of A, C, G, T
 
 
 class Oligomer(NamedTuple):
@@ -59,21 +60,18 @@ class Poim:
     Attributes
     ----------
     label : str
-        Organism, or the difference of two.
+        Organism.
     Q : tuple of ndarray of float64
         ``Q[k - 1][j, code]`` for k = 1..K, shape (L - k + 1, 4**k): the change of the expected
         score by the k-mer with this base-4 number (A, C, G, T = 0 to 3, first letter most
         significant) at window position j.
     site : Site
         Position of the signal in the window.
-    background : tuple of float
-        Probabilities of A, C, G, T.
     """
 
     label: str
     Q: tuple[NDArray[np.float64], ...]
     site: Site
-    background: tuple[float, ...]
 
     @property
     def max_order(self) -> int:
@@ -151,9 +149,7 @@ def oligomer(code: int, k: int) -> str:
     return decode(digits.astype(np.uint8))
 
 
-def poim(
-    model: MultiTaskModel, organism: str, *, max_order: int = 6, background: ArrayLike = UNIFORM
-) -> Poim:
+def poim(model: MultiTaskModel, organism: str, *, max_order: int = 6) -> Poim:
     """Compute the positional oligomer importance for one organism.
 
     Parameters
@@ -164,8 +160,6 @@ def poim(
         Task of the model, or a relative without data.
     max_order : int, default=6
         Largest order K, 1 to 10 and at most the window length.
-    background : array-like of float, shape (4,)
-        Probabilities of A, C, G, T in random sequences. Default: uniform.
 
     Returns
     -------
@@ -175,7 +169,7 @@ def poim(
     Raises
     ------
     ValueError
-        If the order or the background is out of range.
+        If the order is out of range.
     SeqmtlError
         If the inputs of the model are not DNA windows.
     MemoryLimitError
@@ -189,36 +183,8 @@ def poim(
             f"max_order must be from 1 to {limit}, got {max_order}; all 4^k oligomers are listed "
             "at every position"
         )
-    letters = np.asarray(background, dtype=np.float64)
-    if letters.shape != (4,) or not (letters >= 0).all() or abs(letters.sum() - 1) > 1e-3:
-        raise ValueError(
-            "background must be four probabilities, of A, C, G and T, with the sum 1, got "
-            f"{np.array2string(letters, separator=', ')}"
-        )
-    letters = letters / letters.sum()
     weights = weights_by_position(model, [organism])
-    Q = oligomer_importance(weights, model.length, max_order, letters)
-    return Poim(organism, Q, model.site, tuple(letters))
-
-
-def differential(a: Poim, b: Poim) -> Poim:
-    """Return Q_a - Q_b, the difference of importance between two organisms.
-
-    The differential POIM of the paper is something else: :meth:`Poim.gain`.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in window, orders, site or background.
-    """
-    shapes = [[q.shape for q in one.Q] for one in (a, b)]
-    if shapes[0] != shapes[1] or (a.site, a.background) != (b.site, b.background):
-        raise ValueError(
-            "POIMs must have the same window, orders, site and background to be compared; "
-            "compute both with the same max_order and background"
-        )
-    parts = tuple(p - q for p, q in zip(a.Q, b.Q, strict=True))
-    return replace(a, label=f"{a.label} - {b.label}", Q=parts)
+    return Poim(organism, oligomer_importance(weights, model.length, max_order), model.site)
 
 
 #: A k-mer in a region: begin and end, 0-based half-open and relative to the site's first base; its
@@ -251,10 +217,7 @@ def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
 
 
 def oligomer_importance(
-    weights: Iterable[Sequence[NDArray[np.float64]]],
-    length: int,
-    max_order: int,
-    letters: NDArray[np.float64],
+    weights: Iterable[Sequence[NDArray[np.float64]]], length: int, max_order: int
 ) -> tuple[NDArray[np.float64], ...]:
     """Return Q_1..Q_K, shapes (L - k + 1, 4**k).
 
@@ -266,8 +229,6 @@ def oligomer_importance(
         Number of positions L.
     max_order : int
         K.
-    letters : ndarray of float64, shape (4,)
-        Probabilities of A, C, G, T.
 
     Raises
     ------
@@ -277,16 +238,16 @@ def oligomer_importance(
     n_bytes = 8.0 * length * 5 * 4.0**max_order
     require_memory(n_bytes, f"a POIM of order {max_order}", "lower --max-order")
     Q: list[NDArray[np.float64]] = []
-    for k, t in enumerate(_containing(weights, length, max_order, letters), 1):
+    for k, t in enumerate(_containing(weights, length, max_order), 1):
         n = length - k + 1
         if k == 1:
-            Q.append(t - (t @ letters)[:, None])
+            Q.append(t - (t @ _LETTERS)[:, None])
             continue
         inner = t.reshape(n, 4, -1, 4)  # first letter, letters between, last letter
-        without_last, without_first = inner @ letters, _mean_first(t, letters).reshape(n, -1, 4)
+        without_last, without_first = inner @ _LETTERS, _mean_first(t).reshape(n, -1, 4)
         shorter = Q[-1]
         without_last = shorter[:-1].reshape(n, 4, -1) - without_last
-        both = (without_first @ letters)[:, None, :, None]
+        both = (without_first @ _LETTERS)[:, None, :, None]
         if k > 2:
             both -= Q[-2][1:-1].reshape(n, 1, -1, 1)
         inner += without_last[..., None] + both
@@ -296,10 +257,7 @@ def oligomer_importance(
 
 
 def _containing(
-    weights: Iterable[Sequence[NDArray[np.float64]]],
-    length: int,
-    max_order: int,
-    letters: NDArray[np.float64],
+    weights: Iterable[Sequence[NDArray[np.float64]]], length: int, max_order: int
 ) -> list[NDArray[np.float64]]:
     """Return T_1..T_K, averages of the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
     sums = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
@@ -307,16 +265,16 @@ def _containing(
     for j, levels in enumerate(weights):
         entries = list(levels[: length - j])
         for k in range(len(entries) - 1, 0, -1):
-            entries[k - 1] = entries[k - 1] + entries[k].reshape(-1, 4) @ letters
+            entries[k - 1] = entries[k - 1] + entries[k].reshape(-1, 4) @ _LETTERS
         for k, longer in enumerate(before[1 : len(entries) + 1]):
-            entries[k] = entries[k] + _mean_first(longer[None], letters)[0]
+            entries[k] = entries[k] + _mean_first(longer[None])[0]
         for q, t in zip(sums, entries, strict=False):
             q[j] = t
         before = entries
     return sums
 
 
-def _mean_first(values: NDArray[np.float64], letters: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_first(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean over the first letter of k-mers, shape (n, 4**(k - 1))."""
-    means: NDArray[np.float64] = letters @ values.reshape(values.shape[0], 4, -1)
+    means: NDArray[np.float64] = _LETTERS @ values.reshape(values.shape[0], 4, -1)
     return means

@@ -40,8 +40,9 @@ class JointFeatures(FeatureDefinition):
 
     Examples
     --------
-    >>> from seqmtl import JointFeatures, Spectrum, WeightedDegree
-    >>> JointFeatures([WeightedDegree(2), Spectrum(2)]).transform(["ACGT"]).shape
+    >>> from seqmtl import JointFeatures, PositionalKmers
+    >>> views = [PositionalKmers("wd:2"), PositionalKmers("kmers:2/inf", anchor=0)]
+    >>> JointFeatures(views).transform(["ACGT"]).shape
     (1, 96)
     """
 

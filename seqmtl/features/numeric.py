@@ -26,9 +26,7 @@ class Numeric(FeatureDefinition):
             If `data` are Windows.
         """
         if isinstance(data, Windows):
-            raise TypeError(
-                "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum"
-            )
+            raise TypeError("Numeric needs a matrix of numbers, got Windows; use PositionalKmers")
         return NumericRows(data)
 
     def n_features(self, length: int) -> int:

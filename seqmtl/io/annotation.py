@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
-from seqmtl.io.junctions import is_gff, is_hint
+from seqmtl.io.junctions import is_gff
 from seqmtl.io.transcript_rows import (
     CDS,
     CODING_EXONS,
@@ -67,15 +67,14 @@ _ANY_KIND = {b"", b"gene", b"transcript", b"RNA"}  # types that tell nothing
 _CODING_EXONS = {b"einit", b"eterm", b"esngl", b"initial", b"internal", b"terminal", b"single"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
 _AROUND = b' "'  # may be around a name
-_MAX_EXCLUDED_SHARE = 0.01
 _MAX_LETTERS = 60
 
-MIXED = "transcript of one row with exons on two strands or contigs"
+OUTSIDE = "transcript with exons outside its own row"
 TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
 PARTS = "transcript in parts (part=), whose gaps need not be introns"
 COPIES = "several transcripts with one ID"
 NO_PARENT = "exon or CDS that belongs to no transcript"
-NO_EXON = "transcript of codons or UTRs alone, without exons or CDS"
+NO_EXON = "transcript of codons or UTRs whose exons or CDS are missing"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
@@ -105,13 +104,14 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     Rows of one ID on two contigs or strands are several transcripts, and so are those inside rows
     of the transcript that lie apart; a warning says so. If other rows cannot be of one transcript,
     as an exon covers an intron or is more than 7 million bases away, the ID is left out, with a
-    warning.
+    warning. So is a transcript with an exon apart from its own row (without one, that of its gene),
+    or on another contig or strand.
 
     Some transcripts are left out and listed: those without a strand, those that the annotation
-    calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
-    of another one, such as microRNAs of a precursor, and exons of a gene whose transcripts have
-    some, and codons or UTRs without exons or CDS. A warning says if they are more than 1 %.
-    ``##FASTA`` ends the annotation.
+    calls trans-spliced, those that are part of another one, such as microRNAs of a precursor,
+    exons of a gene whose transcripts have some, and codons or UTRs whose exons or CDS are missing.
+    A warning counts them, but not those that are in another transcript. ``##FASTA`` ends the
+    annotation.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     fields = readable(first).split("\t")
     n_fields, is_of_genes = len(fields), is_gff(fields)
-    if kind := _other_kind(fields, is_of_genes):
+    if kind := _other_kind(fields):
         raise InputFormatError(
             f"an annotation must be GFF3, GTF or BED12 of transcripts, but this looks like {kind}",
             path=source,
@@ -174,10 +174,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     return annotation
 
 
-def _other_kind(fields: list[str], is_of_genes: bool) -> str:
+def _other_kind(fields: list[str]) -> str:
     """Return which other kind of table a first row is of, and what to do; "" for none."""
-    if is_of_genes and is_hint(fields):
-        return "hints of introns (mult=, src=); name it junctions instead of annotation"
     if len(fields) == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
         return "STAR's SJ.out.tab; name it junctions instead of annotation"
     if len(fields) > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
@@ -186,16 +184,15 @@ def _other_kind(fields: list[str], is_of_genes: bool) -> str:
 
 
 def _warn_of_excluded(annotation: Annotation) -> None:
-    """Warn if many transcripts are left out that are not also in others, or any for their ID."""
+    """Warn if transcripts are left out that are not also in others."""
     excluded = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
-    total = len(annotation.transcripts) + len(excluded)
-    reasons = Counter(row.reason for row in excluded)
-    if len(excluded) > _MAX_EXCLUDED_SHARE * total or COPIES in reasons:
+    if excluded:
+        reasons = Counter(row.reason for row in excluded)
         logger.warning(
             "%s: %d of %d transcripts are left out: %s; such as %s (line %d)",
             annotation.path,
             len(excluded),
-            total,
+            len(annotation.transcripts) + len(excluded),
             "; ".join(f"{reason} ({n:,})" for reason, n in reasons.most_common()),
             excluded[0].name or f"{excluded[0].contig}:{excluded[0].start + 1}-{excluded[0].end}",
             excluded[0].line,
@@ -485,7 +482,8 @@ class _GffReader:
             raise InputFormatError(
                 "exons and coding segments must name their transcript, by Parent= (GFF3) or "
                 f"transcript_id (GTF), but none of {len(self.exclusions):,} does, such as that "
-                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file",
+                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file, or name "
+                "hints of introns junctions instead of annotation",
                 path=self.source,
                 line=self.exclusions[0].line,
             )
@@ -685,13 +683,15 @@ class _Builder:
             flags |= self.flags.get(gene + b"\t" * pieces[0].is_gtf, 0)
             for row in self.rows[name]:
                 flags |= row.flags
-        if not any(piece.parts[piece.chained] for piece in pieces):
+        if any(piece.lacks_exons() for piece in pieces):
             return NO_EXON
         if flags & TRANS_SPLICED:
             return TRANS
         if flags & IN_PARTS:
             return PARTS
-        return MIXED if len(pieces) > 1 and len(self.rows[name]) == 1 else ""
+        rows = self.rows[name]
+        is_outside = len(pieces) > len(rows) or any(piece.is_outside(rows) for piece in pieces)
+        return OUTSIDE if rows and is_outside else ""
 
     def _kinds(self, name: bytes) -> int:
         """Return which of exons and coding segments the rows of an ID have, a bit each."""

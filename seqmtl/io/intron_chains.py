@@ -50,11 +50,11 @@ class IntronChain(NamedTuple):
 
 
 def has_genes(path: PathLike) -> bool:
-    """Return whether a file is GFF3 or GTF of genes, by its first row that is no intron."""
+    """Return whether a file is GFF3 or GTF of genes; AUGUSTUS writes hints before them."""
     for row in read_rows(path):
-        if not is_gff(row.fields) or is_hint(row.fields):
+        if not is_gff(row.fields):
             return False
-        if not is_intron(row.fields):
+        if not (is_intron(row.fields) or is_hint(row.fields)):
             return True
     return False
 

@@ -40,7 +40,7 @@ _PHASES = {b"0": 0, b"1": 1, b"2": 2}
 _TRANS_SPLICING = re.compile(
     rb'(?i);\s*(?:exception[\s=]\s*"?[^;"]*trans.{1,3}splic|trans[-_]splic(?:ing|ed)\b)'
 )
-_PART = re.compile(rb';\s*part[\s=]\s*"?\d')
+_PART = re.compile(rb';\s*part[\s=]\s*"?(?!1(?:/|%2F)1\b)\d')
 _PARTIAL_VALUE = re.compile(rb';\s*partial[\s=]\s*"?(\w+)')
 _RANGE = re.compile(rb";\s*(start|end)_range[\s=]")
 _NOT_FOUND = re.compile(rb"(mRNA|cds)_(start|end)_NF\b")
@@ -247,6 +247,29 @@ class TranscriptRows:
         phases = [self.phases[i] for i in chosen[CDS]]
         return replace(self, line=span.line, parts=parts, phases=phases, elsewhere=())
 
+    def is_outside(self, spans: Sequence[ParentRow]) -> bool:
+        """Return whether some rows lie apart from those of the transcript itself."""
+        places = [
+            (span.start, span.end)
+            for span in spans
+            if span.contig == self.contig and {span.strand, self.strand} != {*STRANDS}
+        ]
+        return _are_apart(self.segments, places)
+
+    def lacks_exons(self) -> bool:
+        """Return whether codons or UTRs lie apart from all exons and coding segments.
+
+        Where no row is an exon, a stop codon may be one, behind an intron. UTRs may lie apart from
+        exons that are coding parts alone.
+        """
+        exons, cds, utrs, *codons = self.parts
+        if cds and not exons:
+            return False
+        rows = [*codons[0], *codons[1]]
+        if not exons or any(overlap(sorted([utr, exon])) for utr in utrs for exon in exons):
+            rows += utrs
+        return _are_apart(rows, [*exons, *cds])
+
     def transcripts(self, name: str, row: int) -> list[Transcript]:
         """Return the transcript of a name and row, once for each of its coding sequences."""
         exons = join_exons(self.parts)
@@ -348,6 +371,17 @@ def _incomplete(flags: int, is_reverse: bool) -> tuple[str, ...]:
         "stop": _CDS_END | cds_last,
     }
     return tuple(signal for signal, bits in ends.items() if flags & bits)
+
+
+def _are_apart(segments: Sequence[Segment], others: Sequence[Segment]) -> bool:
+    """Return whether a segment neither overlaps nor touches any of the others."""
+    for start, end in segments:
+        for a, b in others:
+            if a <= end and start <= b:
+                break
+        else:
+            return True
+    return False
 
 
 def overlap(segments: Sequence[Segment]) -> bool:

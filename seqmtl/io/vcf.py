@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
-from seqmtl.io.tsv import WHOLE_NUMBER, is_coordinate
+from seqmtl.io.tsv import WHOLE_NUMBER, is_coordinate, is_not_blank
 
 CHROM = 0
 POS = 1
@@ -28,7 +28,7 @@ Record = list[bytes]
 
 
 class VcfReader:
-    """A VCF file, plain, gzip or bgzip, read as a stream; line ends are converted to LF.
+    """A VCF file, plain, gzip or bgzip, read as a stream without blank lines; line ends become LF.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class VcfReader:
                 "the file is BCF, the binary form of VCF; convert it to VCF with: bcftools view "
                 "-Oz -o OUT.vcf.gz",
             )
-        self._lines = numbered_lines(path)
+        self._lines = (line for line in numbered_lines(path) if is_not_blank(line[1]))
         for line, text in self._lines:
             if text.startswith(_FIXED):
                 self.columns = text

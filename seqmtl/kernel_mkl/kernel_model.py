@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from seqmtl._names import match_names
 from seqmtl._surroundings import usual_floats
 from seqmtl.calibration.curve import to_probability
-from seqmtl.exceptions import UnknownTaskError
 from seqmtl.kernel_mkl.one_vs_one import vote
 from seqmtl.kernels import BaseKernel
-from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
-from seqmtl.sequences.windows import name_table
+from seqmtl.sequences.windows import task_table
 
 _BLOCK = 1 << 22  # kernel values at a time, 32 MB: a plain choice
 
@@ -87,7 +85,9 @@ class KernelModel:
         Raises
         ------
         UnknownTaskError
-            If the model was not trained on a task, or the tasks of the examples are unknown.
+            If the model was not trained on a task.
+        ValueError
+            If the tasks of the examples are unknown.
         """
         data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) > 2:
@@ -119,13 +119,9 @@ class KernelModel:
         self, data: Any, tasks: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return f_t(x) of every example for its task t, and t, shape (n,) each."""
-        n, tasks = len(data), self._carried_tasks(data) if tasks is None else tasks
-        is_one = isinstance(tasks, (str, int, np.integer))
-        names, numbers = name_table([tasks] * n if is_one else tasks)
-        if numbers.size != n:
-            raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
+        names, numbers = task_table(data, tasks, self.tasks)
         ids = np.array(match_names(names, self.tasks, "the model"), dtype=np.int64)[numbers]
-        scores = np.empty(n)
+        scores = np.empty(ids.size)
         for t in np.unique(ids):
             rows = np.flatnonzero(ids == t)
             scores[rows] = self._scores_of(data[rows], np.array([t]))[:, 0]
@@ -147,17 +143,6 @@ class KernelModel:
                 "the model are pairs of classes"
             )
         return (scores > 0).astype(np.int64)
-
-    def _carried_tasks(self, X: Any) -> Any:
-        if isinstance(X, Windows) and X.task_names != ("task",):
-            return X.tasks
-        if len(self.tasks) > 1:
-            raise UnknownTaskError(
-                f"tasks must be given: the model has several, {', '.join(self.tasks[:5])}"
-                f"{', ...' * (len(self.tasks) > 5)}; name the task of every example "
-                "(in a search with scoring=TaskScorer())"
-            )
-        return self.tasks[0]
 
     def _scores_of(self, X: Any, task_rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Score all examples for the tasks with the given indices, shape (n, n_indices)."""

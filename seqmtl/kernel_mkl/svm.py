@@ -67,25 +67,6 @@ class SVMSolution(NamedTuple):
     dual: float
     q: Array
 
-    @classmethod
-    def of(
-        cls,
-        alpha: Array,
-        f: Array,
-        y: Array,
-        C: Array,
-        theta: Array,
-        q: Array,
-        *,
-        has_intercept: bool,
-    ) -> SVMSolution:
-        """Add the intercept and the objectives; f has no intercept yet."""
-        bias = best_intercept(f, y, C) if has_intercept else 0.0
-        losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
-        half_q = 0.5 * float(theta @ q)
-        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
-        return cls(alpha, f + bias, bias, primal, dual, q)
-
     @property
     def gap(self) -> float:
         """Relative duality gap."""
@@ -149,7 +130,11 @@ class KernelSVM:
         q = np.maximum(np.einsum("gst,kst->gk", energies, self.task_kernels).ravel(), 0.0)
         weighted = weighted_task_kernels(theta, self.task_kernels)
         f = np.einsum("git,git->i", scores, weighted[:, tasks])
-        return SVMSolution.of(alpha, f, y, C, theta, q, has_intercept=self.has_intercept)
+        bias = best_intercept(f, y, C) if self.has_intercept else 0.0
+        losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
+        half_q = 0.5 * float(theta @ q)
+        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
+        return SVMSolution(alpha, f + bias, bias, primal, dual, q)
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[NDArray[np.int64], Scorer]:
         """Return the groups of copies, and a function (train, test) -> scores of test."""

@@ -21,7 +21,6 @@ _OTHER_AMINO_ACIDS = "BJOUXZ*-."
 class Alphabet(NamedTuple):
     """The letters that count, and the code of every byte."""
 
-    size: int
     bits: int  # per letter of a k-mer
     codes: NDArray[np.uint8]
     what: str
@@ -50,7 +49,7 @@ def _dna() -> Alphabet:
     codes = np.frombuffer(CHECKED_CODES, dtype=np.uint8).copy()
     codes[codes > OTHER] = _INVALID
     codes[codes == OTHER] = NOTHING
-    return Alphabet(4, 2, codes, "nucleotides")
+    return Alphabet(2, codes, "nucleotides")
 
 
 def _protein() -> Alphabet:
@@ -59,7 +58,7 @@ def _protein() -> Alphabet:
         codes[[ord(letter), ord(letter.lower())]] = NOTHING
     for code, letter in enumerate(_AMINO_ACIDS):
         codes[[ord(letter), ord(letter.lower())]] = code
-    return Alphabet(20, 5, codes, "amino acids")
+    return Alphabet(5, codes, "amino acids")
 
 
 ALPHABETS = {"dna": _dna(), "protein": _protein()}

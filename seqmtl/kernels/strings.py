@@ -98,7 +98,7 @@ class WeightedDegreeKernel(StringKernel):
                   sum_l ( mu_d(x, l + s; z, l) + mu_d(x, l; z, l + s) )
 
     where both d-mers must lie in the sequence. S = 0 is the kernel without shifts, and equals
-    that of the features of :class:`~seqmtl.WeightedDegree`. It is computed from runs of matches:
+    that of the features ``wd:D``. It is computed from runs of matches:
     the last of r matching letters adds beta_1 + ... + beta_min(r, D), so a pair costs O(L (S + 1)).
 
     The sequences must have equal lengths. The kernel is positive semi-definite for every S, because

@@ -50,9 +50,12 @@ _TAKEN_BY = {
 class Model:
     """A trained multi-task model.
 
-    A subclass is a dataclass with these attributes. It implements `decision_function` (scores),
-    `predictions` (the table of predictions), `describe` and `text` (summaries), and `_pack` and
-    `_unpack` (the part of the model file that follows the common header).
+    A subclass is a dataclass with these attributes, and its structure is in `_TAKEN_BY`. It
+    implements `inputs`, `decision_function` (scores), `predictions` (the table of predictions),
+    `describe` and `text` (summaries), `score_labelled` (for evaluation), `without_weights`, and
+    `_pack`, `_forms` and `_unpack` (the part of the model file that follows the common header); a
+    model that is not of weights checks that header in a `_check` of its own. One that finds sites
+    has a `_predictor`.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
-from seqmtl.sequences.windows import name_table
+from seqmtl.sequences.windows import task_table
 
 if TYPE_CHECKING:
     from seqmtl.calibration.curve import CalibrationCurve
@@ -103,7 +103,7 @@ class MultiTaskModel(Model):
         data, tasks = split_tasks(data, tasks)
         data = self._as_matrix(data)
         scores = self.decision_function(data, tasks)
-        names, ids = self._task_table(data, tasks)
+        names, ids = task_table(data, tasks, self.tasks)
         column = np.array(names, dtype=object)[ids]
         columns = {"organism" if self.inputs == "windows" else "task": column, "score": scores}
         if self.kind == "classification":
@@ -142,7 +142,7 @@ class MultiTaskModel(Model):
         data, tasks = split_tasks(data, tasks)
         data = self._as_matrix(data)
         self.check_examples(data)
-        names, ids = self._task_table(data, tasks)
+        names, ids = task_table(data, tasks, self.tasks)
         self.log_relatives(names)
         W, bias = self.weights(names)
         if self.inputs == "windows":
@@ -327,28 +327,6 @@ class MultiTaskModel(Model):
                 )
         distinct = tuple(dict.fromkeys(names))
         return dict(zip(distinct, match_names(distinct, index.names, "this model"), strict=True))
-
-    def _task_table(self, data: Any, tasks: Any) -> tuple[list[str], NDArray[np.int64]]:
-        """Return the distinct tasks of the examples, and the index of each example's task."""
-        n = data.shape[0]
-        if isinstance(tasks, str):
-            return [tasks], np.zeros(n, dtype=np.int64)
-        if tasks is None:
-            if isinstance(data, Windows) and (data.task_names != ("task",) or "task" in self.tasks):
-                used, ids = np.unique(data.task_ids, return_inverse=True)
-                return [data.task_names[t] for t in used], ids.astype(np.int64)
-            if len(self.tasks) > 1:
-                raise ValueError(
-                    f"tasks must be given: the model has {len(self.tasks)} tasks "
-                    f"({', '.join(self.tasks[:5])}{', ...' * (len(self.tasks) > 5)}) and "
-                    "the examples carry none; give tasks=, or a TaskArray or Windows, which carry "
-                    "them"
-                )
-            return list(self.tasks), np.zeros(n, dtype=np.int64)
-        names, numbers = name_table(tasks)
-        if numbers.size != n:
-            raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
-        return names, numbers.astype(np.int64)
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""

@@ -17,10 +17,9 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError, ParameterError, UnknownTaskError, UsageError
 from seqmtl.relations.checks import all_members
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
-from seqmtl.relations.graphs import read_graph
-from seqmtl.relations.kinds import ALL, KINDS, SCALED, Kind, parse_kind
+from seqmtl.relations.kinds import ALL, KINDS, Kind, parse_kind
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
-from seqmtl.relations.relation_tables import read_distances, read_groups
+from seqmtl.relations.relation_tables import read_distances, read_graph, read_groups
 from seqmtl.relations.task_kernel import TaskKernel
 from seqmtl.relations.trees import LARGEST_TREE, Tree, TreeSource, prune_to, read_tree
 
@@ -51,8 +50,6 @@ class KernelRequest:
         See :func:`seqmtl.relations.kinds.parse_kind`. None chooses by source: tree for a tree or
         a taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
         several, clustering for groups. The attribute holds the choice, without numbers.
-    scales : tuple of float, optional
-        For the kind smooth, see :meth:`seqmtl.relations.TaskKernel.smooth`.
     tree : Tree, str or path-like, optional
         See :func:`seqmtl.relations.trees.read_tree`. Exactly one source must be given; at most one
         for kinds that need none.
@@ -63,7 +60,7 @@ class KernelRequest:
     distances : path-like, optional
         Table, see :func:`seqmtl.relations.relation_tables.read_distances`.
     graph : sequence of path-like
-        Graphs, see :func:`seqmtl.relations.graphs.read_graph`.
+        Graphs, see :func:`seqmtl.relations.relation_tables.read_graph`.
     groups : path-like, optional
         Table, see :func:`seqmtl.relations.relation_tables.read_groups`.
     table : sequence of path-like
@@ -78,11 +75,10 @@ class KernelRequest:
     Raises
     ------
     ValueError
-        If the kind is unknown, or kind, source and scales are not compatible.
+        If the kind is unknown, or is not computed from the source.
     """
 
     kind: str | None
-    scales: tuple[float, ...] | None = None
     tree: TreeSource | None = None
     taxonomy: FilePath | None = None
     alignment: FilePath | None = None
@@ -102,7 +98,7 @@ class KernelRequest:
             try:
                 kind, numbers = parse_kind(kind)
             except ValueError as error:
-                raise ValueError(f"kind {error}") from None
+                raise ParameterError(str(error), "kind") from None
             object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "kind", kind)
         possible = ALL[kind].sources
@@ -117,11 +113,6 @@ class KernelRequest:
         if ALL[kind].takes == "graph" and not ALL[kind].has_several and n_graphs > 1:
             raise ValueError(
                 f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
-            )
-        if self.scales is not None and kind not in SCALED:
-            raise ParameterError(
-                f"must be given with {' or '.join(SCALED)} only, got {kind}; leave them out",
-                "scales",
             )
 
     @property
@@ -169,7 +160,7 @@ class KernelRequest:
             arguments = {}
         elif entry.takes == "distances":
             source = self._read_distances(requested)
-            arguments = {"scales": self.scales} if entry.has_scales else {}
+            arguments = {}
         elif self.groups is not None:
             source = read_groups(self.groups)
         elif entry.takes == "tree":
@@ -182,8 +173,10 @@ class KernelRequest:
     def _kernel_of(self, entry: Kind, source: Any, arguments: dict[str, Any]) -> TaskKernel:
         """Return the kernel, or one with several matrices, those of every number."""
         numbers, make = self.numbers or (entry.default,), getattr(TaskKernel, entry.make)
+        if entry.takes_all and self.numbers:
+            arguments |= {entry.parameter: self.numbers}
         try:
-            if not entry.parameter:
+            if entry.takes_all or not entry.parameter:
                 return make(source, **arguments)
             kernels = [make(source, **arguments, **{entry.parameter: x}) for x in numbers]
         except np.linalg.LinAlgError as error:
@@ -309,7 +302,7 @@ def kernel_request(similarity: str | Sequence[str] | None, **sources: Any) -> Ke
         A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table, or those of
         several, whose product is the task kernel. Default: the default kind of the source.
     **sources
-        Scales and sources of :class:`KernelRequest`.
+        Sources of :class:`KernelRequest`.
 
     Raises
     ------
@@ -329,7 +322,7 @@ def kernel_request(similarity: str | Sequence[str] | None, **sources: Any) -> Ke
     try:
         return KernelRequest(kind, table=() if kind else given, **sources)
     except ParameterError as error:
-        raise UsageError(error.message, error.option) from error
+        raise UsageError(error.message, "similarity") from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 

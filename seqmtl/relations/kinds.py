@@ -35,10 +35,10 @@ class Kind(NamedTuple):
         Description for users; lines after the first are indented.
     has_several : bool
         Whether there are several kernels, whose weights can be learnt.
-    has_scales : bool
-        Whether the method has an argument `scales`.
     parameter : str, optional
         What the method calls the number after a kind, as in graph:0.5; several give a kernel each.
+    takes_all : bool
+        Whether the method takes all numbers at once.
     default, maximum : float
         Its value if it is not given, and the largest.
     minimum : float, optional
@@ -50,9 +50,9 @@ class Kind(NamedTuple):
     sources: tuple[str, ...]
     text: str = ""
     has_several: bool = False
-    has_scales: bool = False
     parameter: str = ""
-    default: float = 1.0
+    takes_all: bool = False
+    default: float | None = 1.0
     minimum: float | None = 0.0
     maximum: float = math.inf
 
@@ -79,9 +79,13 @@ ALL = {
         "smooth",
         "distances",
         _TREES,
-        "one kernel exp(-distance/scale) per scale (default for alignments and distances)",
+        "one kernel exp(-distance/S) per scale S (default for alignments and distances;\n"
+        "default scales: 1/4, 1 and 4 times the median distance)",
         has_several=True,
-        has_scales=True,
+        parameter="scales",
+        takes_all=True,
+        default=None,
+        minimum=None,
     ),
     "multigraph": Kind(
         "multigraph",
@@ -134,8 +138,6 @@ ALL = {
 KINDS = tuple(kind for kind in ALL if kind != "table")
 #: Kinds that need only the names of the tasks.
 PLAIN = tuple(kind for kind, entry in ALL.items() if entry.takes == "names")
-#: Kinds that take scales.
-SCALED = tuple(kind for kind, entry in ALL.items() if entry.has_scales)
 #: Kinds with several kernels.
 SEVERAL = tuple(kind for kind, entry in ALL.items() if entry.has_several)
 
@@ -183,7 +185,7 @@ def learnable(value: Any) -> str:
 def _line(kind: str, entry: Kind) -> str:
     usage = f"{kind}:{entry.parameter[0].upper()}" if entry.parameter else kind
     text = entry.text.replace("\n", "\n" + " " * 16)
-    default = f" (default: {entry.default:g})" if entry.parameter else ""
+    default = f" (default: {entry.default:g})" if entry.parameter and entry.default else ""
     return f"  {usage:<14}{text}{default}\n"
 
 

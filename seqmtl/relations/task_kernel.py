@@ -138,7 +138,7 @@ class TaskKernel:
         return len(self.labels)
 
     @classmethod
-    def from_tsv(cls, path: str | os.PathLike[str], *, not_psd: str = "project") -> Self:
+    def from_tsv(cls, path: str | os.PathLike[str]) -> Self:
         """Read a square table with the task names in the first row and the first column.
 
         Several matrices are several tables, each after a line of ``# kernel``, a tab and a label.
@@ -147,8 +147,6 @@ class TaskKernel:
         ----------
         path : str or path-like
             File, plain or gzip.
-        not_psd : {"project", "refuse"}
-            See :class:`seqmtl.relations.TaskKernel`.
 
         Raises
         ------
@@ -162,20 +160,16 @@ class TaskKernel:
         names, matrices, labels = relation_tables.read_tables(read_text(path, "a table"), path)
         source = f"table({os.path.basename(path)})"
         try:
-            return cls(names, matrices, source, labels=labels, not_psd=not_psd)
+            return cls(names, matrices, source, labels=labels)
         except ValueError as error:
             raise InputFormatError(str(error), path=path) from error
 
-    def to_tsv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the text that :meth:`from_tsv` reads, and write it to a file if one is given."""
-        from seqmtl.files.write import write_lines
+    def to_tsv(self) -> str:
+        """Return the text of a file that :meth:`from_tsv` reads."""
         from seqmtl.relations import relation_tables
 
         labels = None if self.labels == checks.SINGLE else self.labels
-        text = relation_tables.write_tables(self.names, self.matrices, labels)
-        if path is not None:
-            write_lines(path, [text])
-        return text
+        return relation_tables.write_tables(self.names, self.matrices, labels)
 
     def restrict(self, names: Iterable[str]) -> Self:
         """Return K for some tasks, in the given order and spelling.
@@ -443,8 +437,6 @@ class TaskKernel:
         distances: Distances | ArrayLike,
         scales: Iterable[float] | None = None,
         names: Iterable[str] | None = None,
-        *,
-        not_psd: str = "project",
     ) -> Self:
         """Return K_m = exp(-Dist / sigma_m) for scales sigma_m (Widmer et al. 2015, 2.6.3).
 
@@ -457,8 +449,6 @@ class TaskKernel:
             distance between tasks.
         names : iterable of str, optional
             Tasks to include from `distances`; for an array, the required names of its rows.
-        not_psd : {"project", "refuse"}
-            See :class:`TaskKernel`. Tree distances always give PSD kernels.
 
         Raises
         ------
@@ -487,7 +477,6 @@ class TaskKernel:
             kernel_formulas.smooth(D, np.array(sigma)),
             f"smooth({distances.source})",
             labels=[f"sigma={value:.6g}" for value in sigma],
-            not_psd=not_psd,
         )
 
     @classmethod

@@ -153,33 +153,16 @@ def score_regions(
     """Score every candidate in regions of organisms of a dataset; see :func:`score_candidates`."""
     names: list[str] = []
     columns: list[tuple[NDArray[np.int64], ...]] = []
+    site = site_of_model(model.site, path, model.length, model.shift)
     for name, split_genome in regions:
         names.append(name)
-        columns.append(_count(name, candidate_finder(model, path, name), split_genome, model.site))
+        finder = finder_of(model, name, site=site)
+        columns.append(_count(name, finder, split_genome, model.site))
     labels, consensus, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     consensus_or_none = consensus.astype(np.int8) if len(model.site.consensus) > 1 else None
     scores = levels / _LEVELS_PER_UNIT
     return CandidateScores(labels.astype(np.int8), scores, tasks, counts, consensus_or_none, blocks)
-
-
-def candidate_finder(model: MultiTaskModel, path: PathLike, organism: str) -> SiteFinder:
-    """Return a finder that scores the candidates of a dataset in windows cut as the model's.
-
-    Parameters
-    ----------
-    model, organism
-        See :func:`seqmtl.scanning.finder.scanner_of`.
-    path : path-like
-        The dataset.
-
-    Raises
-    ------
-    SeqmtlError
-        If its signal is not the model's.
-    """
-    site = site_of_model(model.site, path, model.length, model.shift)
-    return finder_of(model, organism, site=site)
 
 
 def join_scores(parts: Sequence[CandidateScores]) -> CandidateScores:

@@ -585,6 +585,43 @@ def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
     return list(index), ids.astype(np.int16)
 
 
+def task_table(data: Any, tasks: Any, known: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the distinct tasks of examples that a model scores, and the index of each example's.
+
+    Parameters
+    ----------
+    data : Windows, ndarray or sparse matrix, shape (n, ...)
+        Examples.
+    tasks : str or sequence of str, optional
+        Task of every example, or one for all. Default: those of the windows, or the only one.
+    known : sequence of str
+        Tasks of the model.
+
+    Raises
+    ------
+    ValueError
+        If the tasks are unknown, or not one for each example.
+    """
+    n = data.shape[0]
+    if isinstance(tasks, (str, int, np.integer)):
+        return [str(tasks)], np.zeros(n, dtype=np.int64)
+    if tasks is None:
+        if isinstance(data, Windows) and (data.task_names != (UNNAMED,) or UNNAMED in known):
+            used, ids = np.unique(data.task_ids, return_inverse=True)
+            return [data.task_names[t] for t in used], ids.astype(np.int64)
+        if len(known) > 1:
+            raise ValueError(
+                f"tasks must be given: the model has {len(known)} tasks ({', '.join(known[:5])}"
+                f"{', ...' * (len(known) > 5)}) and the examples carry none; give tasks=, or a "
+                "TaskArray or Windows, which carry them (in a search with scoring=TaskScorer())"
+            )
+        return list(known), np.zeros(n, dtype=np.int64)
+    names, numbers = name_table(tasks)
+    if numbers.size != n:
+        raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
+    return names, numbers.astype(np.int64)
+
+
 def _check_number_of_names(n: int) -> None:
     if n > np.iinfo(np.int16).max:
         raise ValueError(f"there can be at most 32,767 tasks, got {n}")

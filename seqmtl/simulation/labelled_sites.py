@@ -1,7 +1,6 @@
 """Labelled sites: true sites and decoys.
 
-Sites have the columns labels (1 for a true site, -1 for a decoy, int8), gene and intron (0-based
-gene, and 0-based intron in the order of transcription; -1 for a decoy). A site is its dinucleotide.
+Sites have the column labels (1 for a true site, -1 for a decoy, int8). A site is its dinucleotide.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def in_order(parts: list[Sites]) -> Sites:
     return sites.take(np.lexsort((sites.is_reverse, sites.starts)))
 
 
-def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: int) -> Sites:
+def true_sites(genes: Layout, signal: str, chromosome_start: int) -> Sites:
     """Return the annotated sites of one chromosome.
 
     Parameters
@@ -29,8 +28,6 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
         Genes of the chromosome, in coordinates of the plus strand.
     signal : str
         "acceptor" or "donor".
-    first_gene : int
-        Number of genes on the preceding chromosomes.
     chromosome_start : int
         Number of bases on the preceding chromosomes.
     """
@@ -38,17 +35,12 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
     gene = np.repeat(np.arange(n_exons.size), n_exons)
     order = np.arange(gene.size) - genes.first_exon[gene]
     exon = np.flatnonzero(order > 0 if signal == "acceptor" else order < n_exons[gene] - 1)
-    gene = gene[exon]
-    intron = order[exon] - (signal == "acceptor")
-    is_reverse = genes.strand[gene] < 0
+    is_reverse = genes.strand[gene[exon]] < 0
     # the edge of the exon next to the site
     at_end = is_reverse != (signal == "donor")
     edge = np.where(at_end, genes.exon_end[exon], genes.exon_start[exon])
     starts = chromosome_start + edge - np.where(at_end, 0, 2)
-    labels = np.ones(starts.size, dtype=np.int8)
-    return Sites(
-        starts, is_reverse, {"labels": labels, "gene": gene + first_gene, "intron": intron}
-    )
+    return Sites(starts, is_reverse, {"labels": np.ones(starts.size, dtype=np.int8)})
 
 
 def decoy_pools(
@@ -78,7 +70,7 @@ def decoy_pools(
         First bases of the intervals, int64, counted over the concatenated chromosomes.
     """
     codes = encode(letters.tobytes())
-    true = true_sites(genes, signal, 0, 0)
+    true = true_sites(genes, signal, 0)
     candidates = [find_motifs(codes, [MODELS[signal].letters], strand) for strand in (False, True)]
     for strand, is_candidate in enumerate(candidates):
         is_candidate[true.starts[true.is_reverse == strand]] = False
@@ -119,7 +111,5 @@ def draw_decoys(
             )
         starts = pool[pool_rng.permutation(pool.size)[:quota]]
         is_reverse = np.full(quota, strand == 1)
-        none = np.full(quota, -1)
-        columns = {"labels": none.astype(np.int8), "gene": none, "intron": none}
-        parts.append(Sites(starts, is_reverse, columns))
+        parts.append(Sites(starts, is_reverse, {"labels": np.full(quota, -1, dtype=np.int8)}))
     return Sites.join(parts)

@@ -127,7 +127,7 @@ class SimulatedGenome:
     genes : tuple of Layout
         Genes of each chromosome, in coordinates of the plus strand.
     sites : Sites
-        Labelled sites on the concatenated chromosomes, sorted by position, with the columns of
+        Labelled sites on the concatenated chromosomes, sorted by position, with the column of
         :mod:`seqmtl.simulation.labelled_sites`; those of the last chromosome are the test split.
     """
 
@@ -308,12 +308,9 @@ def _label_sites(
     """Select the labelled sites of one organism: a training part and the last chromosome."""
     signal = settings.signal
     length = settings.chromosome_length
-    first_gene = np.concatenate(
-        ([0], np.cumsum([chromosome_genes.strand.size for chromosome_genes in genes]))
-    ).tolist()
     true = [
-        true_sites(chromosome_genes, signal, first, number * length)
-        for number, (chromosome_genes, first) in enumerate(zip(genes, first_gene, strict=False))
+        true_sites(chromosome_genes, signal, number * length)
+        for number, chromosome_genes in enumerate(genes)
     ]
     n_true, n_decoys = settings.n_training(organism)
     training = in_order(true[:-1])

@@ -1,4 +1,4 @@
-"""Write the files of a simulation: genomes, annotation, sites, windows, tree and summary."""
+"""Write the files of a simulation: genomes, annotation, windows, tree and summary."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from seqmtl.files.streams import first_bytes
 from seqmtl.files.write import atomic_folder, atomic_gzip, atomic_write, write_lines
 from seqmtl.simulation.simulation import SimulatedGenome, Simulation
 
-#: Files beside the folders of genomes, sites and annotation.
+#: Files beside the folders of genomes and annotation.
 FILES = ("windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json")
 _CONFIG = "dataset.toml"
 _MARK = "# genomes of seqmtl simulate\n"  # first line of this file; it identifies the folder
 _LINE = 60
 _ROWS = 20_000
 _STRANDS = {1: "+", -1: "-"}
-_FOLDERS = {"genomes": ".fa", "sites": ".bed", "annotation": ".gff3"}
+_FOLDERS = {"genomes": ".fa", "annotation": ".gff3"}
 #: All that is in the folder of a simulation.
 NAMES = (*FILES, *_FOLDERS)
 
 
-def write_simulation(
-    simulation: Simulation, directory: str | os.PathLike[str], *, windows: bool = True
-) -> None:
+def write_simulation(simulation: Simulation, directory: str | os.PathLike[str]) -> None:
     """Write a simulation as files.
 
     The files are written atomically, see :func:`seqmtl.files.write.atomic_folder`; files of the
@@ -38,8 +36,6 @@ def write_simulation(
     ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
                                    position (0-based first base of the site), sequence
     ``genomes/<organism>.fa``      60 columns; repeats in lower case, N as N
-    ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
-                                   ``<gene>.<intron>``, score 1000; ``decoy``, 0
     ``annotation/<organism>.gff3`` genes, mRNA, exons and CDS of all genes
     ``dataset.toml``               configuration with these files for ``seqmtl dataset``
     ``tree.nwk``                   the tree
@@ -52,8 +48,6 @@ def write_simulation(
         Result of :func:`seqmtl.simulation.simulate`.
     directory : path
         Created if it does not exist.
-    windows : bool
-        Whether to write ``windows.tsv.gz``, the only file with cut windows.
 
     Raises
     ------
@@ -62,31 +56,27 @@ def write_simulation(
     SeqmtlError
         If it cannot be written.
     """
-    check_folder(directory, simulation.settings.organisms, windows=windows)
+    check_folder(directory, simulation.settings.organisms)
     stems = safe_names(simulation.settings.organisms)
     with atomic_folder(directory, first=_CONFIG, last="summary.json", folders=_FOLDERS) as scratch:
         for genome in simulation.genomes:
             stem = stems[genome.organism]
             _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
-            write_lines(scratch / "sites" / f"{stem}.bed", _bed_lines(genome))
             write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
-        if windows:
-            _write_windows(simulation, scratch / "windows.tsv.gz")
+        _write_windows(simulation, scratch / "windows.tsv.gz")
         write_lines(scratch / _CONFIG, _toml_lines(simulation, stems))
         write_lines(scratch / "tree.nwk", [simulation.newick])
         summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
         write_lines(scratch / "summary.json", [summary + "\n"])
 
 
-def check_folder(
-    directory: str | os.PathLike[str], organisms: Iterable[str], *, windows: bool = True
-) -> None:
+def check_folder(directory: str | os.PathLike[str], organisms: Iterable[str]) -> None:
     """Check that a simulation can be written into a folder, before it is made.
 
     Parameters
     ----------
-    directory, windows
-        See :func:`write_simulation`.
+    directory : path
+        Need not exist.
     organisms : iterable of str
         Organisms of the simulation.
 
@@ -99,10 +89,9 @@ def check_folder(
     target = Path(directory)
     stems = safe_names(organisms).values()
     new_names = {f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems}
-    new_names |= {name for name in FILES if windows or name != "windows.tsv.gz"}
     is_replaced = is_of_simulation(target / _CONFIG)
     for path in sorted(map(Path, existing_files(directory))):
-        if not is_replaced or path.relative_to(target).as_posix() not in new_names:
+        if not is_replaced or path.relative_to(target).as_posix() not in {*FILES, *new_names}:
             what = "files of another simulation" if is_replaced else "other files of these names"
             raise ValueError(
                 f"directory must hold no {what}, got {path}; remove it or choose another directory"
@@ -136,32 +125,6 @@ def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
                 handle.write(letters[full:].tobytes() + b"\n")
 
 
-def _site_rows(
-    genome: SimulatedGenome, rows: slice = slice(None)
-) -> Iterator[tuple[str, int, str, int]]:
-    """Yield contig, first base, strand and label of every site."""
-    contig = genome.contig_index()[rows]
-    sites = genome.sites.take(rows)
-    columns = contig, sites.starts - genome.offsets[contig], sites.is_reverse, sites["labels"]
-    for number, start, is_reverse, label in zip(*(c.tolist() for c in columns), strict=True):
-        yield genome.contigs[number], start, "-" if is_reverse else "+", label
-
-
-def _bed_lines(genome: SimulatedGenome) -> Iterator[str]:
-    """Yield the labelled sites as BED6 lines, 0-based half-open."""
-    names = zip(genome.sites["gene"].tolist(), genome.sites["intron"].tolist(), strict=True)
-    for site, (gene, intron) in zip(_site_rows(genome), names, strict=True):
-        contig, start, strand, label = site
-        name = f"{_gene_name(gene)}.{intron + 1}" if label > 0 else "decoy"
-        score = 1000 if label > 0 else 0
-        yield f"{contig}\t{start}\t{start + 2}\t{name}\t{score}\t{strand}\n"
-
-
-def _gene_name(gene: int) -> str:
-    """Return the name of a gene with this 0-based index."""
-    return f"g{gene + 1:05d}"
-
-
 def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
     """Yield all genes as GFF3 lines, 1-based closed; a TSS is the first base of its mRNA."""
     yield "##gff-version 3\n"
@@ -173,9 +136,8 @@ def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
         exons = list(zip(*(column.tolist() for column in columns), strict=True))
         spans = zip(*(edge.tolist() for edge in genes.spans()), strict=True)
         for gene, (start, end) in enumerate(spans):
-            name = _gene_name(number)
-            sign = _STRANDS[int(genes.strand[gene])]
             number += 1
+            name, sign = f"g{number:05d}", _STRANDS[int(genes.strand[gene])]
             where = f"{start + 1}\t{end}\t.\t{sign}\t."
             yield f"{contig}\tseqmtl\tgene\t{where}\tID={name}\n"
             yield f"{contig}\tseqmtl\tmRNA\t{where}\tID={name}.m;Parent={name}\n"
@@ -206,12 +168,16 @@ def _write_windows(simulation: Simulation, path: Path) -> None:
 
 def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) -> Iterator[str]:
     text = simulation.windows(genome, rows).tobytes().decode("ascii")
-    width = simulation.settings.window
-    site_rows = zip(_site_rows(genome, rows), genome.is_test()[rows].tolist(), strict=True)
-    for row, ((contig, start, strand, label), is_test) in enumerate(site_rows):
+    width, sites = simulation.settings.window, genome.sites.take(rows)
+    contig, is_test = genome.contig_index()[rows], genome.is_test()[rows]
+    starts = sites.starts - genome.offsets[contig]
+    columns = sites["labels"], is_test, contig, sites.is_reverse, starts
+    for row, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        label, is_of_test, number, is_reverse, start = values
         yield (
-            f"{genome.organism}\t{label}\t{'test' if is_test else 'train'}\t{contig}\t"
-            f"{strand}\t{start}\t{text[row * width : (row + 1) * width]}\n"
+            f"{genome.organism}\t{label}\t{'test' if is_of_test else 'train'}\t"
+            f"{genome.contigs[number]}\t{'-' if is_reverse else '+'}\t{start}\t"
+            f"{text[row * width : (row + 1) * width]}\n"
         )
 
 

@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 Candidate = Callable[[], Array]
 
 MAX_GRAM_EXAMPLES = 4000  # examples that are cross-validated on their kernel matrix
+MIN_LABELS = 2  # labels of a class, so that one can be held out
 _FOLDS = 5
 _MAX_REPEATS = 4
 FOLD_TOL = 1e-2  # relative duality gap of a fold

@@ -50,6 +50,7 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import (
     FOLD_TOL,
     MAX_GRAM_EXAMPLES,
+    MIN_LABELS,
     Candidate,
     CrossValidation,
     LikelihoodCache,
@@ -79,7 +80,6 @@ _COST_POWER = 0.75
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
 #: Ratio of neighbouring levels of trust where there are many tasks; 0.6 takes a quarter longer.
 _STEP = 0.5
-_MIN_LABELS = 2  # labels per class needed to hold one out
 
 
 @dataclass(frozen=True)
@@ -439,11 +439,11 @@ def _find_few(examples: Examples, settings: Settings) -> NDArray[np.bool_]:
     if settings.kind == "classification":
         fewest = np.minimum(positive, fewest - positive)
     for name, n in zip(examples.names, fewest, strict=True):
-        if n < _MIN_LABELS:
+        if n < MIN_LABELS:
             logger.info(
                 "%s has too few labels of a class (%d) to hold one out: it shares as the "
                 "others do, or by default",
                 name,
                 n,
             )
-    return np.asarray(fewest < _MIN_LABELS)
+    return np.asarray(fewest < MIN_LABELS)

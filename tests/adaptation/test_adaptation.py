@@ -16,9 +16,8 @@ from seqmtl import (
     MultiTaskModel,
     MultiTaskSVC,
     MultiTaskSVR,
-    Spectrum,
+    PositionalKmers,
     TaskKernel,
-    WeightedDegree,
 )
 from seqmtl.adaptation import adapt, learning
 from seqmtl.adaptation.adapted_model import learn_parts, with_organism
@@ -59,7 +58,7 @@ def model():
     windows = concatenate(
         [windows_of(name, 240, i) for i, name in enumerate(("ape", "fly", "bee"))]
     )
-    svc = MultiTaskSVC(features=WeightedDegree(3), task_kernel=TaskKernel.from_tree(TREE))
+    svc = MultiTaskSVC(features=PositionalKmers("wd:3"), task_kernel=TaskKernel.from_tree(TREE))
     return svc.fit(windows, windows.labels).model_
 
 
@@ -340,7 +339,7 @@ class TestModel:
         found = []
         for seed in range(5, 11):
             few = windows_of("man", 12, seed)
-            own = MultiTaskSVC(features=WeightedDegree(3)).fit(few, few.labels).model_
+            own = MultiTaskSVC(features=PositionalKmers("wd:3")).fit(few, few.labels).model_
             found.append([auprc(adapt(model, "man", few), "man"), auprc(own, "man")])
         adapted, alone = np.mean(found, axis=0)
         assert adapted > alone + 0.03
@@ -376,7 +375,7 @@ class TestModel:
         weights = adapted.training["adapted"]["man"]["relatives"]
         a = np.array([weights[name] for name in model.tasks])
         rest = np.asarray(adapted.W)[:, 3] - np.asarray(model.W) @ a  # in the span of the windows
-        span = WeightedDegree(3).transform(few).toarray().T
+        span = PositionalKmers("wd:3").transform(few).toarray().T
         fitted = span @ np.linalg.lstsq(span, rest, rcond=None)[0]
         assert np.abs(rest).max() > 1e-3
         assert_allclose(rest, fitted, atol=1e-5)
@@ -417,7 +416,9 @@ class TestModel:
         names = ("ape", "fly", "bee")
         windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(names)])
         mkl = MultiTaskMKLClassifier(
-            features=JointFeatures([WeightedDegree(3), Spectrum(3)]),
+            features=JointFeatures(
+                [PositionalKmers("wd:3"), PositionalKmers("kmers:3/inf", anchor=0)]
+            ),
             task_kernel=TaskKernel.hierarchical(TREE, names),
         )
         model = mkl.fit(windows, windows.labels).model_

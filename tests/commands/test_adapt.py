@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, adaptation
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, adaptation
 from seqmtl.sequences import concatenate
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import fit
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("adapt")
     windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(OTHERS)])
     kernel = TaskKernel.from_tree(TREE, OTHERS)
-    model, _ = fit(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
+    model, _ = fit(Examples.of(windows), features=PositionalKmers("wd:3"), task_kernel=kernel)
     model.save(folder / "old.seqmtl")
     write_table(folder / "few.tsv", windows_of("man", 60, 5), windows_of("fly", 30, 6))
     write_table(folder / "plain.tsv", windows_of("man", 60, 5), organism=False)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import seqmtl as package
-from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
+from seqmtl import PositionalKmers, TaskKernel, read_windows
 from seqmtl.commands.main import main
 from seqmtl.comparison import Comparison, Result, runs
 from seqmtl.sequences import Windows
@@ -164,7 +164,7 @@ def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
         task_ids=np.arange(10) % 2,
         task_names=("ape", "fly"),
     )
-    comparison = Comparison(windows, WeightedDegree(degree=2), Settings())
+    comparison = Comparison(windows, PositionalKmers("wd:2"), Settings())
     need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
     for memory, expected in ((3.5 * need, 3), (0.5 * need, 1)):
         monkeypatch.setattr(runs, "available_memory", lambda found=memory: int(found))

@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers, TaskKernel
 from seqmtl.commands.main import main
 from seqmtl.explanation import poim
 from seqmtl.features.numeric import Numeric
@@ -21,7 +21,7 @@ TASKS = ("worm one", "fly", "yeast")
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.seqmtl"
-    make_model(WeightedDegree(3), 30, tasks=TASKS, offset=14).save(path)
+    make_model(PositionalKmers("wd:3"), 30, tasks=TASKS, offset=14).save(path)
     return path
 
 
@@ -125,7 +125,13 @@ def test_some_organisms(model, tmp_path, explain):
 
 
 def test_all_views_are_in_all_files(tmp_path, data, explain):
-    features = JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)])
+    features = JointFeatures(
+        [
+            PositionalKmers("wd:3"),
+            PositionalKmers("kmers:3/inf@0..12", anchor=0),
+            PositionalKmers("kmers:3/inf@0..14", anchor=14),
+        ]
+    )
     make_model(features, 30, tasks=TASKS[:2], offset=14).save(tmp_path / "model.seqmtl")
     out = tmp_path / "out"
     options = ["--max-order", 3, "--organism", "worm one"]
@@ -199,7 +205,7 @@ def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, expl
 
 
 def test_a_relative_without_data_is_not_explained(tmp_path, explain):
-    model = make_model(WeightedDegree(2), 30, tasks=TASKS[:2], offset=14)
+    model = make_model(PositionalKmers("wd:2"), 30, tasks=TASKS[:2], offset=14)
     model.kernel = TaskKernel((*model.tasks, "moth"), np.eye(3))
     model.save(tmp_path / "m.seqmtl")
     told = explain(tmp_path / "m.seqmtl", "--organism", "moth", "-o", tmp_path / "out", code=2)

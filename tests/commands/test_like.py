@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, load
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import name_organism
 from seqmtl.files import catalogue
@@ -168,7 +168,7 @@ def path(tmp_path_factory):
     parts = zip(names, ("man", "fly", "bee"), strict=True)
     windows = concatenate([windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts])
     kernel = TaskKernel.hierarchical("metazoa", names)
-    model, _ = fit(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
+    model, _ = fit(Examples.of(windows), features=PositionalKmers("wd:3"), task_kernel=kernel)
     path = tmp_path_factory.mktemp("model") / "m.seqmtl"
     model.save(path)
     return path

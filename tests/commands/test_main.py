@@ -19,9 +19,9 @@ from seqmtl import (
 )
 from seqmtl.commands.main import main
 from seqmtl.commands.train import Train
+from seqmtl.io.annotation import read_annotation
 from seqmtl.linear_model.site import Site
 from seqmtl.simulation import simulate, write_simulation
-from tests.invocation import rows_of
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 NAMES = ("ape", "man", "fly")
@@ -74,8 +74,13 @@ def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_p
     text = 'signal = "acceptor"\nwindow = 61\n[decoys]\nratio = 5\n[split]\nblock = 3000\n'
     sites = {}
     for name in NAMES:
-        bed = data / "sites" / f"{name}.bed"
-        sites[name] = sum(row[4] != "0" for row in rows_of(bed))
+        bed, rows = tmp_path / f"{name}.bed", {("chr1", 300, 302, "decoy", 0, "+")}
+        for transcript in read_annotation(f"{data}/annotation/{name}.gff3").transcripts:
+            for start, end in transcript.introns:
+                first, strand = (start, "-") if transcript.is_reverse else (end - 2, "+")
+                rows.add((transcript.contig, first, first + 2, ".", 1, strand))
+        bed.write_text("".join("\t".join(map(str, row)) + "\n" for row in sorted(rows)))
+        sites[name] = len(rows) - 1
         text += f'[organisms.{name}]\ngenome = "{data}/genomes/{name}.fa"\nsites = "{bed}"\n'
     (tmp_path / "sites.toml").write_text(text)
     told = seqmtl(f"dataset {tmp_path}/sites.toml -o {tmp_path}/ds").err

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree, Windows
+from seqmtl import MultiTaskModel, MultiTaskSVC, PositionalKmers, TaskKernel, Windows
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import read_windows
@@ -153,7 +153,7 @@ def test_two_names_of_a_task_are_refused_in_python(folder):
         model.decision_function(data, ["C. elegans", "worm"])
     y = np.array([1, -1, 1, -1])
     with pytest.raises(ValueError, match="must have one name, got 'human', '9606' for the same"):
-        MultiTaskSVC(features=WeightedDegree(2)).fit(
+        MultiTaskSVC(features=PositionalKmers("wd:2")).fit(
             Windows.from_strings(texts * 2), y, tasks=["human", "human", "9606", "9606"]
         )
     numbers = np.array([[0.0], [1.0], [0.1], [0.9]])

@@ -26,10 +26,10 @@ def test_an_empty_text_is_no_value(name, each):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("train w.tsv --tree '' -o m", "--tree must name a file, got an empty text"),
-        ("explain m -o ''", "-o must name a folder, got an empty text"),
+        ("train w.tsv --tree '' -o m", "--tree must have a value, got an empty text"),
+        ("explain m -o ''", "-o must have a value, got an empty text"),
         ("scan m g.fa -o x.bed --organism ''", "--organism must have a value, got an empty text"),
-        ("predict m ''", "DATA must name a file, got an empty text"),
+        ("predict m ''", "DATA must have a value, got an empty text"),
         ("train w.tsv --loss '' -o m", "--loss must be one of"),
     ],
 )
@@ -40,7 +40,7 @@ def test_an_empty_text_is_refused_before_work(tmp_path, monkeypatch, seqmtl, com
 
 
 def test_an_empty_text_is_refused_in_python():
-    with pytest.raises(UsageError, match="tree must name a file, got an empty text"):
+    with pytest.raises(UsageError, match="tree must have a value, got an empty text"):
         package.train("w.tsv", output="m", tree="")
 
 

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from seqmtl import (
-    MultiTaskSVC,
-    MultiTaskSVR,
-    WeightedDegree,
-    Windows,
-)
+from seqmtl import MultiTaskSVC, MultiTaskSVR, PositionalKmers, Windows
 
 
 def draw(n, seed):
@@ -66,7 +61,9 @@ def test_a_model_of_numbers_is_described(numbers, seqmtl):
 
 def test_a_regression_has_other_targets_than_labels(table, tmp_path, seqmtl):
     windows = draw(90, seed=1)
-    MultiTaskSVR(WeightedDegree(4)).fit(windows, windows.labels / 2).model_.save(tmp_path / "m")
+    MultiTaskSVR(PositionalKmers("wd:4")).fit(windows, windows.labels / 2).model_.save(
+        tmp_path / "m"
+    )
     error = seqmtl(f"evaluate {tmp_path / 'm'} {table}", 1).err
     assert "a regression model cannot be evaluated on labels of 1 and -1" in error
 

@@ -145,7 +145,6 @@ def test_a_verb_has_the_signature_and_the_documentation_of_its_options():
         (_kinds.memory, "1.5 GiB", 3 << 29),
         (_kinds.positive_floats, "3,1,3", (1.0, 3.0)),
         (_kinds.positive_floats, 2, (2.0,)),
-        (_kinds.scales, [3, 1], (3.0, 1.0)),
         (_kinds.names_list, "a, b", ("a", "b")),
         (_kinds.count, "0", 0),
         (_kinds.share, "0.5", 0.5),

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskClassifierCV, MultiTaskSVC, WeightedDegree, Windows, load
+from seqmtl import MultiTaskClassifierCV, MultiTaskSVC, PositionalKmers, Windows, load
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 from tests.oracles.annotation import reverse_complement
@@ -161,7 +161,7 @@ def test_python_has_the_site_of_windows(case):
     texts = [cut(letters, s, 44) for s in [*sites, *decoys]]
     y = [1] * len(sites) + [-1] * len(decoys)
     windows = Windows.from_strings(texts, y, ["x"] * len(y), site=44)
-    assert MultiTaskSVC(features=WeightedDegree(4)).fit(windows).model_.site.offset == 44
+    assert MultiTaskSVC(features=PositionalKmers("wd:4")).fit(windows).model_.site.offset == 44
     assert windows.with_site_at(10, 30).sequences() == [text[34:] + "N" * 4 for text in texts]
     for other, remedy in (
         (windows.center(30), "got 30"),
@@ -190,7 +190,7 @@ def test_python_finds_the_site_or_does_not_know_it_but_never_takes_the_middle(
         texts = [cut(letters, s, 44) for s in [*sites, *decoys]]
         y = [1] * len(sites) + [-1] * len(decoys)
         windows = Windows.from_strings(texts, y, ["x"] * len(y))
-        model = MultiTaskClassifierCV(WeightedDegree(4), costs=[1.0]).fit(windows).model_
+        model = MultiTaskClassifierCV(PositionalKmers("wd:4"), costs=[1.0]).fit(windows).model_
         model.save(tmp_path / "p.seqmtl")
         assert len(load("p.seqmtl").decision_function(windows)) == len(y)
         command = "scan p.seqmtl g.fa --organism x --threshold -100 -o calls.bed"

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import (
-    MultiTaskMKLClassifier,
-    MultiTaskModel,
-    MultiTaskSVC,
-    PositionalKmers,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, PositionalKmers, TaskKernel
 from seqmtl.io import read_windows
 from seqmtl.training import checkpoint as checkpoints
 from seqmtl.training import fit, selection
@@ -113,7 +106,7 @@ class TestLearntSimilarity:
         else:
             assert_allclose(model.kernel.matrix, matrix, atol=1e-12)
         windows = read_windows(data / "windows.tsv")
-        svc = MultiTaskSVC(WeightedDegree(degree=2), model.kernel).fit(windows)
+        svc = MultiTaskSVC(PositionalKmers("wd:2"), model.kernel).fit(windows)
         assert model.training["primal"] == pytest.approx(svc.model_.training["primal"], rel=3e-3)
 
     def test_info_lists_the_weights(self, train, tmp_path, seqmtl):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from seqmtl import TaskKernel, WeightedDegree, use_threads
+from seqmtl import PositionalKmers, TaskKernel, use_threads
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.comparison import Comparison, run_comparison, runs
 from seqmtl.sequences import Windows
@@ -31,7 +31,7 @@ def _windows(n=300, seed=0):
 @pytest.fixture(scope="module")
 def comparison():
     kernel, costs = TaskKernel.easy(NAMES), (0.1, 1.0)
-    features = WeightedDegree(degree=3)
+    features = PositionalKmers("wd:3")
     options = {"kernel": kernel, "train_size": 30}
     return Comparison(_windows(), features, Settings(), costs, **options)
 

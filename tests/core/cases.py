@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import LinearSVC, LinearSVR
 
-from seqmtl import WeightedDegree
+from seqmtl import PositionalKmers
 from seqmtl.core import dcd
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.core.problem import Problem
@@ -89,7 +89,7 @@ def strings(loss="hinge", degree=4, T=3, features=None, **options):
     if loss in REGRESSION_LOSSES:
         y = (letters[:, 10:14] == [0, 2, 1, 1]).sum(axis=1) + 0.3 * rng.standard_normal(400)
     windows = Windows(letters.ravel(), np.arange(400) * 30, 30)
-    features = WeightedDegree(degree=degree) if features is None else features
+    features = PositionalKmers(f"wd:{degree}") if features is None else features
     rows = features.bind(windows)
     X = features.transform(windows).toarray().astype(float)
     return Case(

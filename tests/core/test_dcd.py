@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 
-from seqmtl import Spectrum, TaskKernel
+from seqmtl import PositionalKmers, TaskKernel
 from seqmtl.core import dcd, gram
 from seqmtl.core.dcd import WarmStart
 from seqmtl.core.dcd_loops import dual_step
@@ -40,7 +40,7 @@ def test_the_objective_is_that_of_a_general_optimiser(loss, epsilon, T):
 
 
 @pytest.mark.parametrize("loss", BY_LIBLINEAR)
-@pytest.mark.parametrize("features", [None, Spectrum(k=3)])
+@pytest.mark.parametrize("features", [None, PositionalKmers("kmers:3/inf", anchor=0)])
 def test_strings_are_liblinear_on_explicit_features(loss, features):
     """Widmer 2012, 4: features of strings generated on the fly are LIBLINEAR on explicit ones."""
     case = strings(loss, T=1, features=features, C=2.0)
@@ -189,7 +189,9 @@ def test_every_epoch_is_the_algorithm_of_the_paper(features, loss):
     """Widmer 2012, Algorithm 1: the same alpha after each epoch, in the same order."""
     case = numbers(loss, T=3, bias=0.0)
     if features != "numbers":
-        spectrum = Spectrum(k=2) if features == "lists of strings" else None
+        spectrum = (
+            PositionalKmers("kmers:2/inf", anchor=0) if features == "lists of strings" else None
+        )
         case = strings(loss, features=spectrum, bias=0.0)
         case.X = sparse_rows(case.rows, np.arange(400), np.float64).toarray()
     problem = case.problem()

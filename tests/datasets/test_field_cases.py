@@ -168,6 +168,12 @@ def _stop_codon_outside(gene):
     return text + _utrs(gene, ("5UTR", "3UTR"), line)
 
 
+def _without_stop_codon(gene):
+    """Rows of exons and CDS that end before the stop codon, of which there is no row."""
+    coding = _stop_codon_outside(gene).splitlines(keepends=True)
+    return "".join(line for line in coding if "\texon\t" in line or "\tCDS\t" in line)
+
+
 def _codon_into_an_intron(gene):
     """Three bases from the first of a codon that an intron splits, as some programs write it."""
     end = gene.exons[0][1]
@@ -212,6 +218,13 @@ def _jgi(gene):
 WRITTEN = {
     "a UTR touches an exon": (_utr_beside_its_exon, (*SPLICE, *ENDS)),
     "the stop codon is beyond the coding exons": (_stop_codon_outside, ALL),
+    "codons without CDS": (
+        lambda gene: "".join(
+            line for line in gtf(gene, codons=True).splitlines(True) if "\tCDS\t" not in line
+        ),
+        CODONS,
+    ),
+    "the stop codon is beyond all rows": (_without_stop_codon, (*SPLICE, *CODONS)),
     "a codon reaches into an intron": (_codon_into_an_intron, SPLICE[:1]),
     "SNAP": (_exons_of_snap, (*SPLICE, "start")),
     "tabs among the attributes": (lambda gene: gff3(gene, more="\t5_prime_partial true"), ALL),
@@ -238,6 +251,10 @@ WRITTEN = {
             row(gene, "gene", *_span(gene), f"ID={gene.name};source=Liftoff")
             + gff3(gene, with_gene=False)
         ),
+        ALL,
+    ),
+    "hints before the genes (AUGUSTUS)": (
+        lambda gene: _hints() * (gene is GENES[0]) + gtf(gene),
         ALL,
     ),
     "CR as line ends": (lambda gene: gff3(gene).replace("\n", "\r"), ALL),
@@ -451,6 +468,21 @@ def _on_two_strands(gene):
     return gff3(gene) + row(other, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
 
 
+def _joined(gene):
+    """Return a transcript with an exon of another gene, far from its own row."""
+    end = gene.exons[-1][1]
+    return gff3(gene) + row(gene, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
+
+
+def _exons_removed(gene):
+    """Return a transcript without the row of an exon of which the start codon has one."""
+    lines = gtf(gene, codons=True).splitlines(keepends=True)
+    removed = 0 if gene.strand == "+" else -1
+    place = f"\t{gene.exons[removed][0] + 1}\t{gene.exons[removed][1]}\t"
+    coding = f"\t{gene.cds[removed][0] + 1}\t{gene.cds[removed][1]}\t"
+    return "".join(line for line in lines if place not in line and coding not in line)
+
+
 def _of_gene(gene):
     """Return exons of a gene that has another transcript."""
     a, b = gene.exons[0][0] - 20, gene.exons[0][0] - 10
@@ -519,7 +551,9 @@ EXCLUDED = {
     "no strand": (lambda g: _without_strand(gff3(g)), ALL, NO_STRAND),
     "no strand in GTF": (lambda g: _without_strand(gtf(g)), ALL, NO_STRAND),
     "no strand of CDS alone": (_cds_without_strand, ["stop"], NO_STRAND),
-    "two strands": (_on_two_strands, SPLICE, "transcript of one row with exons on two strands"),
+    "two strands": (_on_two_strands, SPLICE, "transcript with exons outside its own row"),
+    "two genes": (_joined, SPLICE, "transcript with exons outside its own row"),
+    "removed exons, GTF": (_exons_removed, ["start"], "transcript of codons or UTRs whose exons"),
     "of a gene": (_of_gene, SPLICE, "exons that belong to a gene"),
     "inside": (_inside, SPLICE, "part of a longer transcript"),
     "no parent": (
@@ -527,8 +561,8 @@ EXCLUDED = {
         SPLICE,
         "exon or CDS that belongs to no transcript",
     ),
-    "codons alone, GTF": (_codons_alone, CODONS, "transcript of codons or UTRs alone"),
-    "UTRs alone": (_utrs_alone, ENDS, "transcript of codons or UTRs alone"),
+    "codons alone, GTF": (_codons_alone, CODONS, "transcript of codons or UTRs whose exons"),
+    "UTRs alone": (_utrs_alone, ENDS, "transcript of codons or UTRs whose exons"),
     "other source": (lambda g: gff3(g).replace("\tt\t", "\tother\t"), ALL, None),
     "rows of introns": (_introns_in_utrs, SPLICE, None),
     "codons of pseudogenes": (lambda g: gff3(g, more=";pseudo=true"), CODONS, None),
@@ -915,5 +949,7 @@ def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
 
 
 def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):
-    with pytest.raises(InputFormatError, match=r":1: .* hints of introns .*; name it junctions"):
+    with pytest.raises(
+        InputFormatError, match=r"only intron \(\d+\); .* introns junctions instead"
+    ):
         check(tmp_path, _hints(), ["donor"])

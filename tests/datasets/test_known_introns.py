@@ -80,6 +80,12 @@ def _hints():
     )
 
 
+def _augustus():
+    """A hint that is no intron of a gene, and the genes that AUGUSTUS predicts with it."""
+    hint = "chr\tb2h\tintron\t701\t780\t5\t+\t.\tmult=5;pri=4;src=E\n"
+    return hint + _gff().replace("##gff-version 3\n", "")
+
+
 def _with_spike_in():
     return _star() + "ERCC-00002\t101\t200\t1\t1\t0\t9\t0\t30\n"
 
@@ -100,6 +106,7 @@ def _read(path, genome):
         ("i.gff3", _gff),
         ("i.gff3.bgz", _gff),
         ("genes", _gff),
+        ("augustus.hints.gff", _augustus),
         ("introns.gff3", _introns_of_transcripts),
         ("introns.gtf", _introns_of_gtf),
         ("hints.gff", _hints),
@@ -134,7 +141,8 @@ def test_introns_that_are_left_out_are_counted(write, genome, caplog):
     # of pyrimidines, at the end of the contig, and of fewer reads than another one at its donor
     rows = ["800\t850\tr\t1\t.", "950\t998\tr\t1\t+", "100\t500\tr\t1\t+"]
     text = _bed6().replace("100\t150\tr\t1", "100\t150\tr\t99")
-    _read(write(text + "".join(f"chr\t{row}\n" for row in rows), "i.bed"), genome)
+    known = _read(write(text + "".join(f"chr\t{row}\n" for row in rows), "i.bed"), genome)
+    assert sorted(known.lengths.tolist()) == [40, 48, 50, 80]
     assert [record.getMessage().partition("i.bed: ")[2] for record in caplog.records] == [
         "1 introns are left out: junction without a strand, whose letters are not GT-AG, GC-AG or "
         "AT-AC",

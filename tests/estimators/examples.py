@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from seqmtl import TaskKernel, WeightedDegree
+from seqmtl import PositionalKmers, TaskKernel
 from seqmtl.sequences import Windows
 
 NAMES = np.array(["worm", "fly", "plant"])
 TREE = "((worm:0.2,fly:0.3):0.4,(plant:0.5,yeast:0.6):0.1);"
 KERNEL = TaskKernel.from_tree(TREE)
-FEATURES = WeightedDegree(degree=3)
+FEATURES = PositionalKmers("wd:3")
 TIGHT = {"tol": 1e-8, "max_epochs": 5000, "dtype": "float64"}
 
 

@@ -19,9 +19,9 @@ from seqmtl import (
     MultiTaskSVC,
     MultiTaskSVR,
     ParetoMKLClassifier,
+    PositionalKmers,
     TaskArray,
     TaskTransformer,
-    WeightedDegree,
     Windows,
 )
 
@@ -59,7 +59,9 @@ def test_features_may_be_a_description(kind):
     model = clone(kind(features="wd:3"))
     assert model.features == "wd:3"
     texts = fit(model, TEXTS, Y, TASKS)
-    assert_array_equal(texts.coef_, fit(kind(features=WeightedDegree(3)), TEXTS, Y, TASKS).coef_)
+    assert_array_equal(
+        texts.coef_, fit(kind(features=PositionalKmers("wd:3")), TEXTS, Y, TASKS).coef_
+    )
     views = fit(kind(features=["wd:2", "spectrum:2"]), TEXTS, Y, TASKS)
     assert [str(view) for view in views.model_.features.views] == ["wd:2", "spectrum:2"]
 

@@ -185,7 +185,7 @@ def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
         (of_windows, windows, windows.labels[:-1], r"y must have one label per window \(60\), got"),
         (kind(), where(X > 2, np.nan, X), y, "NaN"),
         (kind(), where(X > 2, np.inf, X), y, "infinity"),
-        (of_windows, X, y, "WeightedDegree needs Windows of DNA"),
+        (of_windows, X, y, "PositionalKmers needs Windows of DNA"),
     ]
     if kind is MultiTaskSVR:
         bad = where(windows.labels > 0, np.nan, 0.0)
@@ -204,7 +204,7 @@ def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
 
 def test_searches_cut_windows_and_reach_into_the_features():
     windows, folds = strings(n=120), KFold(2)
-    grid = {"C": [0.1, 1.0], "features__degree": [1, 3]}
+    grid = {"C": [0.1, 1.0], "features__views": ["wd:1", "wd:3"]}
     mkl = MultiTaskMKLClassifier(FEATURES)
     found = GridSearchCV(mkl, grid, cv=folds).fit(windows, windows.labels).cv_results_
     for parameters, score in zip(found["params"], found["mean_test_score"], strict=True):
@@ -213,7 +213,7 @@ def test_searches_cut_windows_and_reach_into_the_features():
             model = clone(mkl).set_params(**parameters).fit(windows[a])
             parts.append(model.score(windows[b], windows[b].labels))
         assert score == pytest.approx(np.mean(parts), abs=1e-12)
-    assert FEATURES.degree == 3
+    assert FEATURES.views == "wd:3"
     svr = MultiTaskSVR(FEATURES)
     result = cross_val_predict(svr, windows, windows.labels, cv=folds)
     for a, b in folds.split(np.zeros(len(windows))):

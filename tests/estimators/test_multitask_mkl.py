@@ -10,9 +10,8 @@ from seqmtl import (
     MultiTaskModel,
     MultiTaskSVC,
     MultiTaskSVR,
-    Spectrum,
+    PositionalKmers,
     TaskKernel,
-    WeightedDegree,
 )
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES
 from seqmtl.features.numeric import Numeric
@@ -35,7 +34,7 @@ def _numbers(n=120):
 
 
 def _mkl(**options):
-    options = {"features": WeightedDegree(degree=3), "task_kernel": CLADES, "C": 0.5, **options}
+    options = {"features": PositionalKmers("wd:3"), "task_kernel": CLADES, "C": 0.5, **options}
     return MultiTaskMKLClassifier(**options)
 
 
@@ -66,12 +65,16 @@ class TestAgainstFixedKernels:
         windows = _strings()
         mkl = _mkl(task_kernel="easy", norm=3, **TIGHT).fit(windows)
         assert_array_equal(mkl.theta_, [1.0])
-        svc = MultiTaskSVC(WeightedDegree(degree=3), "easy", C=0.5, **TIGHT).fit(windows)
+        svc = MultiTaskSVC(PositionalKmers("wd:3"), "easy", C=0.5, **TIGHT).fit(windows)
         assert_allclose(mkl.decision_function(windows), svc.decision_function(windows), atol=1e-3)
 
 
 class TestViews:
-    VIEWS = (WeightedDegree(degree=3), Spectrum(2, 0, 6), Spectrum(2, 10, 16))
+    VIEWS = (
+        PositionalKmers("wd:3"),
+        PositionalKmers("kmers:2/inf@0..5", anchor=0),
+        PositionalKmers("kmers:2/inf@10..15", anchor=0),
+    )
 
     def test_weights_are_described(self):
         mkl = _mkl(features=list(self.VIEWS)).fit(_strings())
@@ -128,7 +131,7 @@ class TestFits:
         assert model.training["mkl"] == mkl.kernel_weights_
 
 
-NUMBERS = "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum"
+NUMBERS = "Numeric needs a matrix of numbers, got Windows; use PositionalKmers"
 OF_BEES, OF_MEN = (TaskKernel.easy(names) for names in (["ape", "man", "bee"], ["ape", "men"]))
 
 
@@ -140,8 +143,8 @@ OF_BEES, OF_MEN = (TaskKernel.easy(names) for names in (["ape", "man", "bee"], [
         ({"task_kernel": OF_BEES}, "task 'fly' is not in the task kernel from easy.*it has 'ape'"),
         ({"task_kernel": [CLADES, OF_MEN]}, "tasks 'fly', 'man' are not in the task kernel from"),
         ({"features": JointFeatures([])}, "views must be feature maps, got none"),
-        ({"features": [WeightedDegree(), Spectrum(3, 12, 14)]}, r"mer of 3 bases, got 12\.\.14"),
-        ({"features": [WeightedDegree(), Numeric()]}, NUMBERS),
+        ({"features": ["wd:8", "kmers:3@20.."]}, "must hold a k-mer of 3 bases"),
+        ({"features": [PositionalKmers("wd:8"), Numeric()]}, NUMBERS),
     ],
 )
 def test_what_is_refused(options, message):
@@ -165,7 +168,11 @@ class TestOtherLosses:
     def test_it_is_the_optimum(self, loss, norm, tmp_path):
         windows, z = strings(n=60, length=12), np.random.default_rng(1).normal(size=60)
         tasks = np.array(windows.tasks)
-        options = {"features": [WeightedDegree(degree=2), Spectrum(2)], "C": 0.3, "norm": norm}
+        options = {
+            "features": [PositionalKmers("wd:2"), PositionalKmers("kmers:2/inf", anchor=0)],
+            "C": 0.3,
+            "norm": norm,
+        }
         kernels = ["union", TaskKernel.graph(np.ones((3, 3)), np.unique(tasks))]
         options |= {"loss": loss, "task_kernel": kernels}
         model = MultiTaskSVR(**options, **TIGHT).fit(windows, z)

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskSVC, PositionalKmers, TaskKernel
 from seqmtl.evaluation import calibration_error
 from tests.estimators.examples import FEATURES, KERNEL, NAMES, labelled, strings
 
@@ -66,7 +66,7 @@ def test_names_only_permute_the_rows():
 def test_probabilities_hold_on_what_was_not_trained_on():
     windows = strings(n=3000, signal=0.6)
     train, test = windows[:1500], windows[1500:]
-    held_out = MultiTaskSVC(WeightedDegree(degree=5)).fit(train).predict_proba(test)[:, 1]
+    held_out = MultiTaskSVC(PositionalKmers("wd:5")).fit(train).predict_proba(test)[:, 1]
     assert calibration_error(test.labels, held_out) < 0.1
     assert roc_auc_score(test.labels, held_out) > 0.8
     X, y, tasks = labelled(n=2000)

@@ -26,7 +26,7 @@ def legend_texts(legend):
 
 @pytest.fixture(scope="module")
 def figure():
-    return draw_curves(*make_data(), title="Test set, $C$ = 1")
+    return draw_curves(*make_data())
 
 
 def test_formats_and_no_leftovers(figure, tmp_path):
@@ -96,9 +96,9 @@ def test_of_many_tasks_the_extremes_are_drawn():
     tasks = np.repeat([f"t{i:02}" for i in range(60)], 40)
     labels = np.tile(np.arange(40) < 10, 60)
     scores = rng.normal(size=tasks.size) + np.repeat(rng.permutation(60) / 20, 40) * labels
-    figure = draw_curves(labels, scores, tasks, title="All")
+    figure = draw_curves(labels, scores, tasks)
     title = figure.get_suptitle().replace("\n", " ")
-    assert title == "All; 28 of 60 tasks: the lowest and the highest AUPRC"
+    assert title == "28 of 60 tasks: the lowest and the highest AUPRC"
     areas = np.array(
         [average_precision_score(labels[tasks == t], scores[tasks == t]) for t in np.unique(tasks)]
     )
@@ -140,7 +140,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 def test_reliability_shows_the_bins():
     labels, scores, tasks = make_data(n=2000)
     found = expected_sites(labels, 1 / (1 + np.exp(-scores)), tasks)
-    figure = draw_reliability({**found, "none": {}}, title="Calibration")
+    figure = draw_reliability({**found, "none": {}})
     shares, counts = figure.axes[:2], figure.axes[2:]
     for above, below, (name, task) in zip(shares, counts, found.items(), strict=True):
         bins = task["reliability"][2:]

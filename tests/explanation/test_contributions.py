@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.explanation import contributions, mean_kmers, mutagenesis, poim
 from seqmtl.features.numeric import Numeric
@@ -16,15 +16,21 @@ from tests.oracles.wd import betas, hash_slot
 TEXTS = ["ACGTTGCATG", "TTTTTTTTTT", "ACGNNGCATG", "NACGTACNTN", "NNNNNNNNNN", "GATTACAGAT"]
 BINS = "wd:3,kmers:1-3/4=0.3,kmers:2/inf@-3..4=0.5,kmers:4@1..3"
 FEATURES = {
-    "exact": WeightedDegree(3),
-    "one base": WeightedDegree(1),
-    "longer than the window": WeightedDegree(8, hash_bits=12),
-    "hashed": WeightedDegree(4, hash_bits=10),
-    "spectrum": Spectrum(2),
-    "spectrum of a region": Spectrum(3, 2, 9),
+    "exact": PositionalKmers("wd:3"),
+    "one base": PositionalKmers("wd:1"),
+    "longer than the window": PositionalKmers("wd:8", hash_bits=12),
+    "hashed": PositionalKmers("wd:4", hash_bits=10),
+    "spectrum": PositionalKmers("kmers:2/inf", anchor=0),
+    "spectrum of a region": PositionalKmers("kmers:3/inf@0..5", anchor=2),
     "bins": PositionalKmers(BINS, anchor=4),
     "hashed bins": PositionalKmers(BINS, anchor=4, hash_bits=9),
-    "joint": JointFeatures([WeightedDegree(3), Spectrum(2, 0, 5), Spectrum(3, 4)]),
+    "joint": JointFeatures(
+        [
+            PositionalKmers("wd:3"),
+            PositionalKmers("kmers:2/inf@0..4", anchor=0),
+            PositionalKmers("kmers:3/inf@0..", anchor=4),
+        ]
+    ),
 }
 
 # The weight of every length, the width of the bins, the first and last base relative to the anchor.
@@ -140,8 +146,8 @@ def test_no_windows_and_no_letter_to_change():
 
 
 def test_float32_weights_are_summed_in_double_precision():
-    model = make_model(WeightedDegree(3), 10, dtype=np.float32)
-    double = make_model(WeightedDegree(3), 10)
+    model = make_model(PositionalKmers("wd:3"), 10, dtype=np.float32)
+    double = make_model(PositionalKmers("wd:3"), 10)
     double.W = model.W.astype(np.float64)
     windows = Windows.from_strings(TEXTS)
     found, expected = (mutagenesis(m, windows, "a") for m in (model, double))
@@ -149,7 +155,7 @@ def test_float32_weights_are_summed_in_double_precision():
 
 
 def test_mean_kmers_lie_on_one_side_of_the_site():
-    model = make_model(WeightedDegree(3), 10, offset=4)
+    model = make_model(PositionalKmers("wd:3"), 10, offset=4)
     importance = poim(model, "a", max_order=3)
     found = {(row[0], row[2]): row[1:] for row in mean_kmers(importance, 2, 16)}
     assert len(found) == 32
@@ -160,7 +166,7 @@ def test_mean_kmers_lie_on_one_side_of_the_site():
     end, _, weight, _ = found[(2, "CA")]
     assert end == 6
     assert weight == pytest.approx(importance.Q[1][6:9, code("CA")].mean())
-    shortest = make_model(WeightedDegree(3), 6, offset=1)
+    shortest = make_model(PositionalKmers("wd:3"), 6, offset=1)
     sides = mean_kmers(poim(shortest, "a", max_order=2), 2, 3)
     assert [begin for begin, *_ in sides] == [2, 2, 2]
     ranked = [abs(beyond) for *_, beyond in sides]
@@ -168,7 +174,7 @@ def test_mean_kmers_lie_on_one_side_of_the_site():
 
 
 def test_kmers_of_counts_weigh_what_an_occurrence_adds():
-    model = make_model(Spectrum(3), 30, offset=14)
+    model = make_model(PositionalKmers("kmers:3/inf", anchor=0), 30, offset=14)
     Q = poim(model, "a", max_order=3)
     side = {kmer: weight for begin, _, kmer, weight, _ in mean_kmers(Q, 3, 64) if begin == 2}
     assert np.ptp(Q.Q[2][4:24, code("ATG")]) < 1e-12  # wherever it stands
@@ -176,12 +182,12 @@ def test_kmers_of_counts_weigh_what_an_occurrence_adds():
 
 
 def test_bad_input_is_refused():
-    model = make_model(WeightedDegree(3), 10)
+    model = make_model(PositionalKmers("wd:3"), 10)
     for explain in (contributions, mutagenesis):
         with pytest.raises(ValueError, match="windows must have 10 bases as in training, got 4"):
             explain(model, Windows.from_strings(["ACGT"]), "a")
     with pytest.raises(SeqmtlError, match="must be one of windows of DNA"):
         contributions(make_model(Numeric(), 10), Windows.from_strings(TEXTS), "a")
-    long = make_model(WeightedDegree(20, hash_bits=8), 40)
+    long = make_model(PositionalKmers("wd:20", hash_bits=8), 40)
     with pytest.raises(MemoryLimitError, match="train with shorter k-mers"):
         contributions(long, Windows.from_strings(["A" * 40]), "a")

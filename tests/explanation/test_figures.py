@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seqmtl import WeightedDegree
+from seqmtl import PositionalKmers
 from seqmtl._style import LETTER_COLOURS, figure_style, new_figure, render
 from seqmtl.explanation import (
     contributions,
-    differential,
     draw_contributions,
     draw_logo,
     draw_poim,
@@ -24,7 +23,7 @@ from tests.explanation.test_poim import make_model
 
 @pytest.fixture
 def found():
-    return poim(make_model(WeightedDegree(3), 20, offset=12), "a", max_order=4)
+    return poim(make_model(PositionalKmers("wd:3"), 20, offset=12), "a", max_order=4)
 
 
 def drawn(axes):
@@ -71,15 +70,14 @@ def test_poim_figure_has_its_values_at_their_positions(found):
         np.testing.assert_array_equal(by_letter[letter].get_ydata(), found.Q[0][:, code])
     assert 0 in lines.get_xticks()
     assert np.diff(lines.get_xticks()).tolist() == [2] * (len(lines.get_xticks()) - 1)
-    other = poim(make_model(WeightedDegree(3), 20, offset=12), "b", max_order=4)
-    difference = draw_poim(differential(found, other))
-    assert difference.axes[0].get_title(loc="left") == "a - b: importance of k-mers"
 
 
 def test_logos_are_around_the_site_in_rows_of_one_scale(found):
     assert len(draw_logo(found).axes) == 1
     names = ("a", "b")
-    long = [poim(make_model(WeightedDegree(2), 141, offset=69), t, max_order=2) for t in names]
+    long = [
+        poim(make_model(PositionalKmers("wd:2"), 141, offset=69), t, max_order=2) for t in names
+    ]
     rows = draw_logo(*long).axes
     assert [axes.get_title(loc="left") for axes in rows] == list(names)
     assert rows[0].get_ylim() == rows[1].get_ylim()
@@ -106,7 +104,7 @@ def test_flat_ends_are_cut_and_tall_stacks_kept():
 
 
 def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():
-    model = make_model(WeightedDegree(3), 20, offset=12)
+    model = make_model(PositionalKmers("wd:3"), 20, offset=12)
     windows = Windows.from_strings(["ACGTN" * 4, "GATTACAGATTACAGATTAC"])
     parts, changes = (explain(model, windows, "a") for explain in (contributions, mutagenesis))
     figure = draw_contributions(windows.matrix(), parts, changes, ["one", "two $x$"], model.site)
@@ -133,6 +131,6 @@ def test_contributions_end_with_the_longest_window():
 def test_figures_are_the_same_twice_and_drawn_for_windows_of_one_base(found):
     for draw in (draw_poim, draw_logo):
         assert render(draw(found), "svg") == render(draw(found), "svg")
-    one_base = poim(make_model(WeightedDegree(1), 1, offset=0), "a", max_order=1)
+    one_base = poim(make_model(PositionalKmers("wd:1"), 1, offset=0), "a", max_order=1)
     assert render(draw_poim(one_base), "png")
     assert render(draw_logo(one_base), "png")

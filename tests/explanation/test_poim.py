@@ -7,24 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from seqmtl import (
-    JointFeatures,
-    MultiTaskModel,
-    PositionalKmers,
-    Spectrum,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
-from seqmtl.explanation import contributions, differential, oligomer, poim
+from seqmtl.explanation import contributions, oligomer, poim
 from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
 from tests.summaries import training_summary
-
-SKEWED = (0.37, 0.09, 0.21, 0.33)
-UNIFORM = (0.25,) * 4
 
 
 def make_model(features, length, tasks=("a", "b"), seed=0, dtype=np.float64, offset=2):
@@ -48,7 +38,7 @@ def all_windows(length):
     return ["".join(letters) for letters in itertools.product("ACGT", repeat=length)]
 
 
-def enumerate_importance(model, organism, k, background):
+def enumerate_importance(model, organism, k):
     """E[f | X[j:j+k] = z] - E[f], averaged over all sequences of the window's length."""
     L = model.length
     windows = Windows.from_strings(all_windows(L))
@@ -57,7 +47,7 @@ def enumerate_importance(model, organism, k, background):
     def mean(positions):
         left = scores
         for l in sorted(positions, reverse=True):
-            left = np.tensordot(left, background, axes=(l, 0))
+            left = left.mean(axis=l)
         return left
 
     inside = [range(j, j + k) for j in range(L - k + 1)]
@@ -68,38 +58,46 @@ def enumerate_importance(model, organism, k, background):
 BINS = "wd:2,kmers:1-3/2=0.3,kmers:2/inf@-2..2=0.5"
 
 
-@pytest.mark.parametrize("background", [UNIFORM, SKEWED])
 @pytest.mark.parametrize(
     ("length", "features"),
     [
-        (5, WeightedDegree(1)),
-        (5, WeightedDegree(2, weighting="flat")),
-        (6, WeightedDegree(4)),
-        (5, WeightedDegree(5)),
-        (4, WeightedDegree(7)),
-        (5, WeightedDegree(3, hash_bits=9)),
-        (6, Spectrum(2)),
-        (7, Spectrum(3, 1, 6)),
+        (5, PositionalKmers("wd:1")),
+        (5, PositionalKmers("kmers:1-2")),
+        (6, PositionalKmers("wd:4")),
+        (5, PositionalKmers("wd:5")),
+        (4, PositionalKmers("wd:7")),
+        (5, PositionalKmers("wd:3", hash_bits=9)),
+        (6, PositionalKmers("kmers:2/inf", anchor=0)),
+        (7, PositionalKmers("kmers:3/inf@0..3", anchor=1)),
         (7, PositionalKmers(BINS, anchor=3)),
         (7, PositionalKmers(BINS, anchor=2, hash_bits=6)),
         (7, PositionalKmers("kmers:2-4/3", anchor=0)),
         (8, PositionalKmers(anchor=4)),
-        (6, JointFeatures([WeightedDegree(3), Spectrum(2, 0, 4), PositionalKmers(BINS)])),
+        (
+            6,
+            JointFeatures(
+                [
+                    PositionalKmers("wd:3"),
+                    PositionalKmers("kmers:2/inf@0..3", anchor=0),
+                    PositionalKmers(BINS),
+                ]
+            ),
+        ),
     ],
     ids=str,
 )
-def test_equals_the_enumeration_of_all_sequences(length, features, background):
+def test_equals_the_enumeration_of_all_sequences(length, features):
     model = make_model(features, length)
     K = min(5, length)
-    found = poim(model, "b", max_order=K, background=background)
+    found = poim(model, "b", max_order=K)
     for k in range(1, K + 1):
-        expected = enumerate_importance(model, "b", k, background)
+        expected = enumerate_importance(model, "b", k)
         assert found.Q[k - 1].shape == expected.shape
         np.testing.assert_allclose(found.Q[k - 1], expected, rtol=0, atol=1e-10)
 
 
 def test_one_motif_is_found_where_it_is():
-    model = make_model(WeightedDegree(4), 20, offset=12)
+    model = make_model(PositionalKmers("wd:4"), 20, offset=12)
     W = np.zeros(model.W.shape)
     model.W = TaskWeights.of(W, model.W.columns)
     position, word = 7, "TACT"
@@ -126,20 +124,8 @@ def test_one_motif_is_found_where_it_is():
     assert found.positions[[0, -1]].tolist() == [-12, 7]
 
 
-def test_difference_of_organisms():
-    model = make_model(WeightedDegree(3), 9, tasks=("a", "b", "c"))
-    each = [poim(model, name, max_order=4) for name in model.tasks]
-    difference = differential(each[0], each[1])
-    np.testing.assert_array_equal(difference.Q[2], each[0].Q[2] - each[1].Q[2])
-    assert difference.label == "a - b"
-    with pytest.raises(ValueError, match="the same window, orders, site and background"):
-        differential(each[0], poim(model, "b", max_order=3))
-    with pytest.raises(ValueError, match="the same window, orders, site and background"):
-        differential(each[0], poim(model, "b", max_order=4, background=SKEWED))
-
-
 def test_top_oligomers_are_ordered_and_complete():
-    found = poim(make_model(WeightedDegree(2), 6), "a", max_order=2)
+    found = poim(make_model(PositionalKmers("wd:2"), 6), "a", max_order=2)
     listed = found.top(2, 10_000)
     assert len(listed) == 5 * 16
     sizes = [abs(one.Q) for one in listed]
@@ -153,11 +139,11 @@ def test_top_oligomers_are_ordered_and_complete():
 
 
 def test_what_single_letters_do_not_explain():
-    additive = poim(make_model(WeightedDegree(1), 7), "a", max_order=3, background=SKEWED)
+    additive = poim(make_model(PositionalKmers("wd:1"), 7), "a", max_order=3)
     assert np.abs(additive.Q[2]).max() > 0.1
     np.testing.assert_allclose(additive.beyond_letters(3), 0, atol=1e-12)
 
-    found = poim(make_model(WeightedDegree(3), 7), "a", max_order=3, background=SKEWED)
+    found = poim(make_model(PositionalKmers("wd:3"), 7), "a", max_order=3)
     rest = found.beyond_letters(3)
     for j, word in [(0, "GAT"), (4, "CCA"), (2, "TTT")]:
         codes = ["ACGT".index(letter) for letter in word]
@@ -169,8 +155,8 @@ def test_what_single_letters_do_not_explain():
     assert best.beyond_letters == rest[best.position + 2, number]
 
 
-SMALL = make_model(WeightedDegree(2), 6)
-LONG = make_model(WeightedDegree(20, hash_bits=8), 40)
+SMALL = make_model(PositionalKmers("wd:2"), 6)
+LONG = make_model(PositionalKmers("wd:20", hash_bits=8), 40)
 
 
 @pytest.mark.parametrize(
@@ -189,16 +175,8 @@ def test_what_cannot_be_had_is_said(model, organism, order, error, message):
         poim(model, organism, max_order=order)
 
 
-@pytest.mark.parametrize(
-    "wrong", [(0.5,) * 2, (0.5,) * 4, (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1)]
-)
-def test_a_background_of_no_probabilities_is_refused(wrong):
-    with pytest.raises(ValueError, match="background must be four probabilities"):
-        poim(SMALL, "a", max_order=2, background=wrong)
-
-
 def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):
-    model = make_model(WeightedDegree(9, hash_bits=12), 30)
+    model = make_model(PositionalKmers("wd:9", hash_bits=12), 30)
     expected = poim(model, "a", max_order=2).Q
     part = model.position_weights("a")
     windows = Windows.from_strings(["ACGTTNGCAT" * 3])
@@ -214,7 +192,7 @@ def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):
 
 
 def test_more_than_fits_into_memory_is_refused(monkeypatch):
-    model = make_model(WeightedDegree(2), 40)
+    model = make_model(PositionalKmers("wd:2"), 40)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 2**30)
     assert poim(model, "a", max_order=6).max_order == 6
     with pytest.raises(MemoryLimitError, match=r"POIM of order 10 would take .* lower --max-order"):

@@ -5,17 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import JointFeatures, Spectrum, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
 
 PARTS = [
-    WeightedDegree(degree=3),
-    Spectrum(k=2, begin=2, end=12),
-    WeightedDegree(degree=4, hash_bits=7),
-    Spectrum(k=3),
+    PositionalKmers("wd:3"),
+    PositionalKmers("kmers:2/inf@0..9", anchor=2),
+    PositionalKmers("wd:4", hash_bits=7),
+    PositionalKmers("kmers:3/inf", anchor=0),
 ]
 
 
@@ -91,13 +91,13 @@ def _every_kind():
     rng, windows = np.random.default_rng(2), _windows(n=60)
     numbers = rng.standard_normal((60, 5))
     return {
-        "weighted degrees": WeightedDegree(degree=4).bind(windows),
-        "flat": WeightedDegree(degree=2, weighting="flat").bind(windows),
-        "long": WeightedDegree(degree=3).bind(_windows(n=60, length=130)),
-        "short": WeightedDegree(degree=8).bind(_windows(n=60, length=3)),
-        "hashed": WeightedDegree(degree=4, hash_bits=8).bind(windows),
-        "spectrum": Spectrum(k=3).bind(windows),
-        "counts": Spectrum(k=2, begin=1, end=9).bind(windows),
+        "weighted degrees": PositionalKmers("wd:4").bind(windows),
+        "flat": PositionalKmers("kmers:1-2").bind(windows),
+        "long": PositionalKmers("wd:3").bind(_windows(n=60, length=130)),
+        "short": PositionalKmers("wd:8").bind(_windows(n=60, length=3)),
+        "hashed": PositionalKmers("wd:4", hash_bits=8).bind(windows),
+        "spectrum": PositionalKmers("kmers:3/inf", anchor=0).bind(windows),
+        "counts": PositionalKmers("kmers:2/inf@0..7", anchor=1).bind(windows),
         "dense": NumericRows(numbers),
         "sparse": NumericRows(csr_matrix(_sparse_numbers(rng, 60))),
         "joint": JointFeatures(PARTS).bind(windows),
@@ -156,7 +156,7 @@ def test_description_round_trip():
     windows = _windows()
     assert_array_equal(_explicit(again, windows), _explicit(joint, windows))
     assert again.to_dict(15) == joint.to_dict(15)
-    assert "JointFeatures(views=[WeightedDegree(degree=3" in repr(joint)
+    assert "JointFeatures(views=[PositionalKmers(views='wd:3')" in repr(joint)
 
 
 def test_joint_features_in_joint_features_are_views_like_others():
@@ -175,7 +175,7 @@ def test_no_views_and_views_without_features_are_refused():
 
 
 def test_more_features_than_indices_are_refused():
-    large = WeightedDegree(degree=12, max_memory=8.0)
+    large = PositionalKmers("wd:12", max_memory=8.0)
     windows = _windows(n=2, length=50)
     assert large.bind(windows).n_features < 2**31
     with pytest.raises(ValueError, match=r"views must have fewer than 2\*\*31 features in all"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers, WeightedDegree
+from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers
 from seqmtl._threads import use_threads
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features import _base
@@ -210,7 +210,7 @@ def test_maps_are_read_from_text_and_saved():
         again = features_from_dict(one.to_dict(20))
         assert again.to_dict(20) == one.to_dict(20)
     assert KmerCounts("spectrum:1-3").is_position_free
-    assert not WeightedDegree(3).is_position_free
+    assert not PositionalKmers("wd:3").is_position_free
     both = JointFeatures([KmerCounts("spectrum:1"), KmerCounts("spectrum:2")])
     assert both.is_position_free
 

@@ -5,15 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import (
-    JointFeatures,
-    KmerCounts,
-    MultiTaskSVC,
-    PositionalKmers,
-    Spectrum,
-    WeightedDegree,
-    Windows,
-)
+from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers, Windows
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.features.numeric import Numeric
 from tests.oracles.annotation import reverse_complement
@@ -34,8 +26,8 @@ def _matches(sequence, pattern, first, last):
         PositionalKmers("wd:3"),
         PositionalKmers("kmers:2-3/4@-6..8", anchor=9),
         PositionalKmers("kmers:2/inf,wd:2@-2..2"),
-        WeightedDegree(2),
-        Spectrum(3),
+        PositionalKmers("wd:2"),
+        PositionalKmers("kmers:3/inf", anchor=0),
     ],
 )
 def test_positional_names(features):
@@ -77,7 +69,7 @@ def test_names_of_kmers_anywhere(views):
 
 
 def test_joint_numeric_and_hashed():
-    joint = JointFeatures([WeightedDegree(1), Spectrum(1)])
+    joint = JointFeatures([PositionalKmers("wd:1"), PositionalKmers("kmers:1/inf", anchor=0)])
     assert joint.feature_names(2)[[0, 8]].tolist() == ["0:A@-1", "1:A@0..2"]
     assert Numeric().feature_names(2).tolist() == ["x0", "x1"]
     with pytest.raises(SeqmtlError, match="hashed"):

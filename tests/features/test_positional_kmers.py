@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, WeightedDegree
+from seqmtl import KmerView, MultiTaskSVC, PositionalKmers
 from seqmtl.core import dcd
 from seqmtl.core import rows as core_rows
 from seqmtl.core.problem import Problem
@@ -185,6 +185,7 @@ def test_specs_survive_a_round_trip(spec):
         ("wd:6/4", "wd takes one degree and no bins"),
         ("kmers:6-3/4", "at character 1: k must be from 1 to 20, the shortest first, got 6 to 3"),
         ("kmers:21/4", "k must be from 1 to 20"),
+        ("wd:0", "k must be from 1 to 20, the shortest first, got 1 to 0"),
         ("kmers:3/0", "width must be at least 1 position, got 0"),
         ("kmers:3/4=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
         ("kmers:3/4=1e", "could not convert string to float"),
@@ -228,7 +229,7 @@ def test_an_anchor_outside_the_window_is_refused(anchor):
 
 def test_position_weights_of_long_kmers_ask_for_memory_first():
     with pytest.raises(MemoryLimitError, match="all 20-mers"):
-        WeightedDegree(20).position_weights(np.zeros(1 << 22), 100)
+        PositionalKmers("wd:20").position_weights(np.zeros(1 << 22), 100)
 
 
 def test_other_data_are_refused():

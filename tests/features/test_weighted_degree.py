@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import Spectrum, WeightedDegree
+from seqmtl import PositionalKmers
 from seqmtl.features.joint import features_from_dict
 from seqmtl.sequences import Windows
 from tests.oracles import wd
@@ -30,10 +30,9 @@ def _windows(draw, max_length=14):
 @given(_windows(), st.integers(1, 6), st.sampled_from(["wd", "flat"]))
 def test_exact_features_give_the_kernel(strings, degree, weighting):
     """Widmer 2012, 4: features of weighted degrees give the string kernel, counted by hand."""
-    features = WeightedDegree(degree=degree, weighting=weighting)
+    features = PositionalKmers(f"wd:{degree}" if weighting == "wd" else f"kmers:1-{degree}")
     X = features.transform(Windows.from_strings(strings)).astype(float)
-    degree = min(degree, len(strings[0])) if weighting == "wd" else degree
-    expected = wd.gram(strings, strings, features.degree, weighting)
+    expected = wd.gram(strings, strings, degree, weighting)
     assert_allclose((X @ X.T).toarray(), expected, atol=1e-6)
 
 
@@ -42,7 +41,7 @@ def test_exact_features_give_the_kernel(strings, degree, weighting):
     st.lists(st.text("ACGTn", min_size=12, max_size=12), min_size=1, max_size=4), st.integers(1, 4)
 )
 def test_counts_equal_a_dictionary(strings, k):
-    X = Spectrum(k=k, begin=2, end=11).transform(strings).toarray()
+    X = PositionalKmers(f"kmers:{k}/inf@0..{9 - k + 1}", anchor=2).transform(strings).toarray()
     n = 9 - k + 1
     norm = np.sqrt(n + n * (n - 1) / 4**k)  # expected of random letters
     kmers = ["".join(letters) for letters in product("ACGT", repeat=k)]
@@ -53,7 +52,7 @@ def test_counts_equal_a_dictionary(strings, k):
 
 
 def test_exact_index_is_the_documented_one():
-    features = WeightedDegree(degree=2)
+    features = PositionalKmers("wd:2")
     X = features.transform(["ACG"])
     assert X.shape == (1, 3 * (4 + 16))
     expected = {0 * 4 + 0, 1 * 4 + 1, 2 * 4 + 2, 12 + 0 * 16 + 1, 12 + 1 * 16 + 6}
@@ -67,7 +66,7 @@ def test_exact_index_is_the_documented_one():
 def test_hash_equals_its_second_implementation(bits):
     string = "ACGTTGCAAC"
     with np.errstate(over="ignore"):  # wraps around by design; seen only without compilation
-        X = WeightedDegree(degree=5, hash_bits=bits).transform([string])
+        X = PositionalKmers("wd:5", hash_bits=bits).transform([string])
     expected = np.zeros(1 << bits) if bits < 20 else {}
     norm = wd.kernel(string, string, 5)
     for d, beta in enumerate(np.array(wd.betas(5)) / norm, 1):
@@ -86,38 +85,27 @@ def test_reverse_windows_are_reverse_complements():
     forward = Windows(codes, [2], 8)
     reverse = Windows(codes, [2], 8, is_reverse=[True])
     complement = reverse_complement(forward.sequences()[0])
-    features = WeightedDegree(degree=4)
+    features = PositionalKmers("wd:4")
     assert (features.transform(reverse) != features.transform([complement])).nnz == 0
 
 
 def test_windows_of_n_only_have_no_features():
-    rows = WeightedDegree(degree=3).bind(Windows.from_strings(["NNNN", "ACGT"]))
+    rows = PositionalKmers("wd:3").bind(Windows.from_strings(["NNNN", "ACGT"]))
     assert_allclose(rows.squared_norms(), [0.0, 1.0])
 
 
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        (WeightedDegree(0), "degree must be an integer from 1 to 20, got 0"),
-        (WeightedDegree(21), "got 21"),
-        (WeightedDegree(weighting="up"), "weighting must be 'wd' or 'flat'"),
-        (WeightedDegree(hash_bits=31), "hash_bits must be from 1 to 30"),
-        (Spectrum(13), "k must be an integer from 1 to 12"),
-        (Spectrum(end=9), "the region must lie in"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(features, message):
-    with pytest.raises(ValueError, match=message):
-        features.transform(["ACGT"])
+def test_hash_bits_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="hash_bits must be from 1 to 30"):
+        PositionalKmers("wd:8", hash_bits=31).transform(["ACGT"])
 
 
 def test_saved_maps_are_the_same_and_long_windows_of_high_degree_are_hashed():
-    features = WeightedDegree(degree=20)
+    features = PositionalKmers("wd:20")
     assert features.n_features(141) == 1 << 22
     again = features_from_dict(features.to_dict(141))
     assert again.n_features(141) == 1 << 22
-    exact = features_from_dict(WeightedDegree(degree=8).to_dict(141))
+    exact = features_from_dict(PositionalKmers("wd:8").to_dict(141))
     assert exact.n_features(141) == 12_320_580
-    spectrum = Spectrum(k=4, begin=1)
+    spectrum = PositionalKmers("kmers:4/inf@0..", anchor=1)
     again, strings = features_from_dict(spectrum.to_dict(10)), ["ACGTTACGNA", "CCCCCCCCCC"]
     assert (again.transform(strings) != spectrum.transform(strings)).nnz == 0

@@ -292,17 +292,34 @@ MRNA = row(kind="mRNA", attributes="ID=t1")
     [
         (row(strand="."), "transcript without a strand"),
         (row(strand="?"), "transcript without a strand"),
-        (row() + row(301, 400, strand="-") + MRNA, "two strands or contigs"),
-        (row() + row(301, 400).replace("chr1", "chr2") + MRNA, "two strands or contigs"),
+        # an exon on another strand or contig than the row, in another place, and both of two genes
+        (row() + row(301, 400, strand="-") + MRNA, "exons outside its own row"),
+        (row() + row(301, 400).replace("chr1", "chr2") + MRNA, "exons outside its own row"),
+        (row() + row(kind="mRNA", attributes="ID=t1", strand="-"), "exons outside its own row"),
+        (row() + MRNA.replace("chr1", "chr2"), "exons outside its own row"),
+        (row() + row(203, 400) + MRNA, "exons outside its own row"),
+        (row() + row(kind="CDS") + row(301, 400, kind="CDS") + MRNA, "exons outside its own row"),
+        (row() + row(kind="mRNA", attributes="ID=t1", start=301, end=400), "outside its own row"),
+        (
+            row() + row(301, 400) + row(501, 600) + MRNA + MRNA.replace("101\t200", "301\t400"),
+            "exons outside its own row",
+        ),
+        # rows of exons that are missing, of a stop codon, a start codon and a UTR
+        (row() + row(300, 302, kind="stop_codon"), "exons or CDS are missing"),
+        (row(101, 103, kind="start_codon") + row(201, 300), "exons or CDS are missing"),
+        (row() + row(101, 120, kind="UTR") + row(301, 400, kind="UTR"), "or CDS are missing"),
         (row(attributes="Parent=t1;exception=trans-splicing"), "trans-splicing"),
         (row(attributes="Parent=t1;part=1/2"), "in parts"),
+        (row(attributes="Parent=t1;part=1%2F12"), "in parts"),
         (row(attributes="ID=e1"), "belongs to no transcript"),
     ],
 )
-def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text, reason):
-    annotation = read_annotation(write(text + row(attributes="Parent=good")))
-    assert [t.name for t in annotation.transcripts] == ["good"]
+def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text, reason, caplog):
+    text += "".join(row(attributes=f"Parent=good{i}") for i in range(200))
+    annotation = read_annotation(write(text))
+    assert len(annotation.transcripts) == 200
     (left_out,) = annotation.exclusions
+    assert "1 of 201 transcripts are left out" in caplog.text
     assert reason in left_out.reason
     assert (left_out.line, left_out.start) == (1, 100)
 
@@ -326,8 +343,21 @@ def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text,
             MRNA + row() + MRNA.replace("101\t200", "301\t400") + row(301, 400),
             [("+", ONE), ("+", ((300, 400),))],
         ),
+        # one part of one, as NCBI wrote until 2016
+        (
+            row(attributes="Parent=t1;part=1%2F1") + row(201, 300, attributes="Parent=t1;part=1/1"),
+            [("+", ((100, 300),))],
+        ),
         # a row of the transcript twice, its exons once
         (MRNA + MRNA + row(), [("+", ONE)]),
+        # exons that begin or end a little beyond the row, as programs add UTRs and stop codons
+        (row(91, 120) + row(151, 201) + MRNA, [("+", ((90, 120), (150, 201)))]),
+        (row() + row(201, 203, kind="stop_codon") + MRNA, [("+", ((100, 203),))]),
+        # a stop codon behind an intron, which is in no exon row as there are none
+        (
+            row(101, 199, kind="CDS") + row(301, 303, kind="stop_codon"),
+            [("+", ((100, 199), (300, 303)))],
+        ),
         # a codon that an intron splits
         (
             row(101, 150, attributes=GTF1)
@@ -361,8 +391,12 @@ def test_which_rows_are_one_transcript(write, text, expected):
             + "".join(row(a, a + 49) for a in (101, middle, 551))
             for middle in (301, 401)
         ),
-        # a row of another transcript lies in neither
-        MRNA + MRNA.replace("101\t200", "301\t400") + row() + row(301, 400) + row(501, 600),
+        # a UTR is in part beyond both rows
+        MRNA
+        + MRNA.replace("101\t200", "301\t400")
+        + row()
+        + row(301, 400)
+        + row(391, 410, kind="UTR"),
         # a start codon after a stop codon
         "".join(
             row(a, b, kind=kind, attributes=GTF1)
@@ -493,6 +527,27 @@ def test_an_annotation_without_introns_says_what_it_has(write):
 def test_sites_that_are_left_out_of_a_transcript(write, text, signal, reason):
     for shown in annotated_sites(read_annotation(write(text)), signal, 20)["reasons"]:
         assert reason in shown
+
+
+@pytest.mark.parametrize(
+    ("strand", "exons", "cds", "expected"),
+    [
+        ("+", [(101, 230)], (101, 199), 199),
+        ("+", [(101, 199)], (101, 199), 199),  # beyond the last exon, and in part
+        ("+", [(101, 200)], (101, 199), 199),
+        ("+", [(101, 199), (301, 400)], (101, 199), 300),  # behind an intron, and split by one
+        ("+", [(101, 200), (301, 400)], (101, 199), -1),
+        ("-", [(51, 199)], (101, 199), 97),
+        ("-", [(101, 199)], (101, 199), 97),
+        ("-", [(100, 199)], (101, 199), 97),
+        ("-", [(11, 50), (101, 199)], (101, 199), 47),
+        ("-", [(11, 50), (100, 199)], (101, 199), -1),
+    ],
+)
+def test_the_stop_codon_may_follow_the_coding_sequence(write, strand, exons, cds, expected):
+    text = "".join(row(*exon, strand) for exon in exons) + row(*cds, strand, "CDS", phase="0")
+    annotation = read_annotation(write(text))
+    assert annotated_sites(annotation, "stop", 20)["alternatives"].tolist() == [expected]
 
 
 def test_introns_against_gffutils(shared_data, tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import WeightedDegree
+from seqmtl import PositionalKmers
 from seqmtl.kernels import (
     GappedKmerKernel,
     SpectrumKernel,
@@ -86,7 +86,7 @@ def test_weighted_degree_with_shifts_equals_the_published_sum(xs, degree, shift,
 @settings(max_examples=25)
 @given(equal_dna, st.integers(1, 5))
 def test_weighted_degree_equals_the_features(xs, degree):
-    X = WeightedDegree(degree).transform(xs).toarray().astype(float)
+    X = PositionalKmers(f"wd:{degree}").transform(xs).toarray().astype(float)
     raw, clean = WeightedDegreeKernel(degree, normalize=False), ["A" * len(xs[0])]
     assert_allclose(raw(xs) / raw(clean), X @ X.T, rtol=1e-5, atol=1e-6)  # features are float32
 

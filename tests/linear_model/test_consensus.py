@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, MultiTaskSVC, PositionalKmers, TaskKernel
 from seqmtl.adaptation import adapt
 from seqmtl.calibration.curve import cross_fitted, fit_consensus_offsets, fit_curve
 from seqmtl.commands.main import main
@@ -125,7 +125,7 @@ def _trained(degree, width):
     y = np.where(rng.random(300) < 0.3, 1, -1)
     windows = Windows.from_strings(texts, labels=y, tasks=[NAMES[i % 2] for i in range(300)])
     kernel = TaskKernel.from_tree("((man:1,ape:1):1,fly:2);")
-    svc = MultiTaskSVC(features=WeightedDegree(degree), task_kernel=kernel)
+    svc = MultiTaskSVC(features=PositionalKmers(f"wd:{degree}"), task_kernel=kernel)
     return replace(svc.fit(windows, y).model_, site=Site(5, width, ",".join(words)))
 
 

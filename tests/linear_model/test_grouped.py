@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.weights import TaskWeights
@@ -69,7 +69,7 @@ def test_a_file_gives_the_same_scores(model, file):
 
 @pytest.mark.parametrize("norm", [None, 2.0])
 def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
-    features = JointFeatures([WeightedDegree(degree=2), Spectrum(k=2)])
+    features = JointFeatures([PositionalKmers("wd:2"), PositionalKmers("kmers:2/inf", anchor=0)])
     make = TaskKernel.from_tree if norm is None else TaskKernel.hierarchical
     kernel = make(_tree())
     plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)

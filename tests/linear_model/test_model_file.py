@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, MultiTaskSVC, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import MemoryLimitError, ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -44,14 +44,14 @@ def _model(features, **options):
 @pytest.fixture(scope="module")
 def dense_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "dense.seqmtl"
-    _model(Spectrum(k=2)).save(path)
+    _model(PositionalKmers("kmers:2/inf", anchor=0)).save(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def sparse_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "sparse.seqmtl"
-    _model(WeightedDegree(degree=5)).save(path)
+    _model(PositionalKmers("wd:5")).save(path)
     return path
 
 
@@ -155,9 +155,9 @@ class TestModels:
     @pytest.mark.parametrize(
         ("features", "dtype"),
         [
-            (WeightedDegree(degree=5), "float32"),
-            (Spectrum(k=2, begin=3), "float32"),
-            (WeightedDegree(degree=9, hash_bits=14), "float64"),
+            (PositionalKmers("wd:5"), "float32"),
+            (PositionalKmers("kmers:2/inf@0..", anchor=3), "float32"),
+            (PositionalKmers("wd:9", hash_bits=14), "float64"),
         ],
         ids=str,
     )
@@ -198,7 +198,7 @@ class TestModels:
     def test_weights_that_16_bits_hold_are_stored_in_16(self, tmp_path):
         whole, short = tmp_path / "whole", tmp_path / "short"
         for dtype, name in (("float32", "W16z"), ("float64", "W")):
-            model = _model(WeightedDegree(degree=3), dtype=dtype)
+            model = _model(PositionalKmers("wd:3"), dtype=dtype)
             model.save(whole)
             model.W = model.W.astype(np.float16).astype(dtype)
             model.save(short)
@@ -212,7 +212,7 @@ class TestModels:
 
     def test_weights_in_steps_are_compressed(self, tmp_path):
         short, step = tmp_path / "short", 2.0**-5
-        model = _model(WeightedDegree(degree=3), dtype="float32")
+        model = _model(PositionalKmers("wd:3"), dtype="float32")
         W = _rounded(model, step)
         assert_array_equal(W % step, 0)
         variants = (TaskWeights.of(V, model.W.columns) for V in (W, 2 * W, W + 1e-3))
@@ -230,7 +230,7 @@ class TestModels:
     def test_compressed_weights_are_not_larger_than_weights_can_be(self, tmp_path, monkeypatch):
         """Zeros are compressed a thousand times; weights are ten times, and fit into memory."""
         path = tmp_path / "m"
-        model = _model(WeightedDegree(degree=7), dtype="float32")
+        model = _model(PositionalKmers("wd:7"), dtype="float32")
         _rounded(model, 2.0**-5)
         model.save(path)
         header, arrays = read_arrays(path)

@@ -9,13 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from seqmtl import (
-    MultiTaskClassifierCV,
-    MultiTaskMKLClassifier,
-    Spectrum,
-    TaskKernel,
-    WeightedDegree,
-)
+from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, PositionalKmers, TaskKernel
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.loading import load
 from tests.linear_model.cases import motif_windows
@@ -33,7 +27,7 @@ def _calibrated(path):
     """Tuned, calibrated, and with all that `seqmtl train` notes down."""
     windows = _windows()
     kernel = TaskKernel.from_tree(TREE)
-    model = MultiTaskClassifierCV(WeightedDegree(degree=3), task_kernel=kernel).fit(windows).model_
+    model = MultiTaskClassifierCV(PositionalKmers("wd:3"), task_kernel=kernel).fit(windows).model_
     for task in model.tasks:
         own = windows[windows.tasks == task]
         model.calibrate(task, model.decision_function(own), own.labels, method="isotonic")
@@ -49,7 +43,7 @@ def _calibrated(path):
 
 def _views(path):
     kernel = TaskKernel.hierarchical("((worm,fly)insects,yeast)all;")
-    views = [Spectrum(k=2), WeightedDegree(degree=2)]
+    views = [PositionalKmers("kmers:2/inf", anchor=0), PositionalKmers("wd:2")]
     MultiTaskMKLClassifier(views, kernel).fit(_windows()).model_.save(path)
     return _windows()[:20]
 

@@ -90,7 +90,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, seqmtl):
     (code,) = _fences(README, "python")
     monkeypatch.chdir(tmp_path)
     Path("tree.nwk").write_text("(ant:1,bee:1);")
-    seqmtl("simulate --tree tree.nwk --no-windows --chromosome-length 60000 -q -o sim")
+    seqmtl("simulate --tree tree.nwk --chromosome-length 60000 -q -o sim")
     config = Path("sim/dataset.toml")
     few = "\nwindow = 41\n[decoys]\nratio = 2\n\n"
     config.write_text(config.read_text().replace("\n\n", few, 1))

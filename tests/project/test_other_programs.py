@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
     """The files that the pages speak of, small: a genome, RNA and proteins, variants."""
     folder = tmp_path_factory.mktemp("programs")
     simulated = folder / "simulated"
-    size = {"windows": 100, "chromosome_length": 10_000, "no_windows": True}
+    size = {"windows": 100, "chromosome_length": 10_000}
     seqmtl.simulate(tree="(a:0.1,b:0.1);", output=simulated, **size)
     contigs = read_fasta(shutil.copy(simulated / "genomes" / "a.fa", folder / "genome.fa"))
     transcripts = read_annotation(simulated / "annotation" / "a.gff3").transcripts

@@ -55,7 +55,6 @@ def test_annotated_genomes_become_models_tracks_introns_and_a_report(tmp_path):
     seqmtl.simulate(
         tree="('A. bee':0.1,b:0.1);",
         chromosome_length=60_000,
-        no_windows=True,
         output=tmp_path / "sim",
     )
     config = tmp_path / "sim" / "dataset.toml"

@@ -22,8 +22,8 @@ T = {"tree": "t"}
 ROWS = {"ape": "AAAAAAAAAA", "man": "AAAAAAAAAC", "fly": "CCCCCCAAAA", "bee": "CCCCCCAATT"}
 
 
-def build(kind, organisms=None, scales=None, **source):
-    return KernelRequest(kind, scales, **source).build(organisms)
+def build(kind, organisms=None, **source):
+    return KernelRequest(kind, **source).build(organisms)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ class TestTrees:
         assert build("tree", wanted, tree=TREE) == TaskKernel.from_tree(TREE, wanted)
         assert build("hierarchical", wanted, tree=TREE) == TaskKernel.hierarchical(TREE, wanted)
         smooth = TaskKernel.smooth(Distances.from_tree(TREE, wanted), [1, 2])
-        assert build("smooth", wanted, [1, 2], tree=TREE) == smooth
+        assert build("smooth:1,2", wanted, tree=TREE) == smooth
 
     def test_graph_joins_a_leaf_to_all_below_its_parent(self):
         A = np.zeros((5, 5))
@@ -240,12 +240,12 @@ class TestChoice:
             ("union", {"table": "t"}, "union must have at most one source of tree"),
             ("tree", {"table": "t"}, "one source of tree.* got table; give tree"),
             ("graph", {"graph": ["a", "b"]}, "graph must have one graph, got 2; multigraph takes"),
-            ("tree", {"tree": "t", "scales": (1.0,)}, "be given with smooth only, got tree"),
             ("graphical:0", T, "kind must be a finite number above 0, got 0.0 in 'graphical:0'"),
             ("graph:-1", T, "kind must be a finite number of at least 0, got -1.0 in 'graph:-1'"),
             ("tree:2", T, "kind must be a number from 0 to 1, got 2.0 in 'tree:2'"),
             ("graph:1,x", T, "kind must have numbers after graph:, got 'graph:1,x'"),
-            ("smooth:1", T, "kind must be smooth without a number, got 'smooth:1'"),
+            ("smooth:1,0", T, "kind must be a finite number above 0, got 0.0 in 'smooth:1,0'"),
+            ("union:1", T, "kind must be union without a number, got 'union:1'"),
         ],
     )
     def test_wrong_combinations(self, kind, sources, message):
@@ -264,6 +264,8 @@ class TestChoice:
         assert build("graph:3", graph=graph) == TaskKernel.graph(A, names, 3.0)
         assert build("easy:0.25", names) == TaskKernel.easy(names, 0.25)
         assert build("tree:0", tree=TREE) == TaskKernel.from_tree(TREE, base=0)
+        distances = Distances.from_tree(TREE)
+        assert build("smooth:3,0.1", tree=TREE) == TaskKernel.smooth(distances, [3, 0.1])
         clades = {"all": NAMES, "primates": NAMES[:2], "insects": NAMES[2:]}
         of_clades = TaskKernel.clustering(clades, NAMES, lam=0.5)
         assert build("clustering:0.5", tree=TREE) == of_clades

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.relations.distances import read_alignment_distances
-from seqmtl.relations.graphs import read_graph
-from seqmtl.relations.relation_tables import read_distances, read_groups
+from seqmtl.relations.relation_tables import read_distances, read_graph, read_groups
 
 EDGES = "# three and one\na\tb\nb\tc\t0.5\nlonely\n"
 ADJACENCY = np.array([[0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 0], [0, 0, 0, 0]])

@@ -65,9 +65,7 @@ def test_kernels_of_any_tree(tree, base, random):
     for make in (
         lambda tree, names=None: TaskKernel.from_tree(tree, names, base),
         TaskKernel.hierarchical,
-        lambda tree, names=None: TaskKernel.smooth(
-            Distances.from_tree(tree, names), scales, not_psd="refuse"
-        ),
+        lambda tree, names=None: TaskKernel.smooth(Distances.from_tree(tree, names), scales),
     ):
         K, permuted = make(tree), make(tree, shuffled)
         cut = K.matrices[:, order][:, :, order]
@@ -118,7 +116,6 @@ def test_the_nearest_kernel_takes_the_place_of_none():
         ("\ta\tb\na\t1\t0\n", "the table must be square, got 1 rows and 2"),
         ("\ta\tb\nb\t1\t0\na\t0\t1\n", "row must start with 'a'"),
         ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: similarity must be a finite number, got 'x'"),
-        ("\ta\tb\na\t1\t3\nb\t3\t1\n", "positive semi-definite"),
         ("\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", "K.tsv:1: the first line must be '# kernel'"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n\tb\nb\t1\n", "those of 'y' differ from those of"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n", "not a table"),
@@ -128,7 +125,7 @@ def test_the_nearest_kernel_takes_the_place_of_none():
 )
 def test_bad_tables_name_the_place(write, text, message):
     with pytest.raises(InputFormatError, match=message):
-        TaskKernel.from_tsv(write(text, "K.tsv"), not_psd="refuse")
+        TaskKernel.from_tsv(write(text, "K.tsv"))
 
 
 def laplacian(A):
@@ -331,8 +328,6 @@ def test_smooth_of_what_is_no_tree_is_projected():
     with pytest.warns(UserWarning, match="'sigma=100' is not positive semi-definite"):
         K = TaskKernel.smooth(D, [100.0], names="abcde")
     assert np.linalg.eigvalsh(K.matrix)[0] > -1e-12
-    with pytest.raises(ValueError, match="'sigma=100' must be positive semi-definite"):
-        TaskKernel.smooth(D, [100.0], names="abcde", not_psd="refuse")
 
 
 NO_GRAPHS = [

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.writers import formats
@@ -51,7 +51,7 @@ def make_model(path, *, letters="GT", signal="donor", seed=0, relatives=()):
     K = np.eye(2 + len(relatives))
     K[1, 2:] = K[2:, 1] = 0.5
     kernel, site = TaskKernel(("man", "fly", *relatives), K), Site(10, 2, letters, signal)
-    random_model(WeightedDegree(degree=3), LENGTH, site, seed, kernel).save(path)
+    random_model(PositionalKmers("wd:3"), LENGTH, site, seed, kernel).save(path)
     return MultiTaskModel.load(path)
 
 

@@ -175,7 +175,7 @@ def test_filters_that_cannot_be_are_refused(filters, message):
         (["--format", "bedgraph"], "must be bigwig; bigWigToBedGraph makes bedGraph of its"),
         (["-o", "{tmp}/x.bg"], "bigWigToBedGraph makes bedGraph of .bw"),
         (["--min-probability", "2"], "--min-probability must be a number from 0 to 1, got 2.0"),
-        (["--regions", ""], "--regions must name a file, got an empty text"),
+        (["--regions", ""], "--regions must have a value, got an empty text"),
         (["--format", "bigwig", "-o", "-"], "bigwig cannot be written to standard output"),
         (["--format", "bigwig", "-o", "{tmp}/x.bw.gz"], "name it without .gz"),
         (["--format", "gff"], "got 'gff'; did you mean"),

@@ -8,10 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, PositionalKmers, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.joint import parse_features
-from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning import finder
 from seqmtl.scanning.finder import finder_of, scanner_of
@@ -22,16 +21,22 @@ from tests.scanning.cases import make_contig, random_model
 
 LENGTH, ANCHOR = 23, 10
 FEATURES = {
-    "weighted degree": WeightedDegree(3),
-    "spectrum": Spectrum(3),
-    "region": Spectrum(2, 4, 15),
+    "weighted degree": PositionalKmers("wd:3"),
+    "spectrum": PositionalKmers("kmers:3/inf", anchor=0),
+    "region": PositionalKmers("kmers:2/inf@0..10", anchor=4),
     "default": PositionalKmers(anchor=ANCHOR),
     "bins": PositionalKmers("wd:4,kmers:2-4/4=0.1,kmers:3/inf", anchor=ANCHOR),
     "hashed bins": PositionalKmers("wd:3,kmers:3/8", anchor=3, hash_bits=7),
-    "hashed": WeightedDegree(5, hash_bits=5),
+    "hashed": PositionalKmers("wd:5", hash_bits=5),
     "partly without positions": parse_features("wd:2,gapped:4/3,spectrum:1-2:stranded"),
     "without positions": parse_features("spectrum:1-3,gapped:4/3"),
-    "joint": JointFeatures([WeightedDegree(2), Spectrum(3, 4, 15), WeightedDegree(4, hash_bits=6)]),
+    "joint": JointFeatures(
+        [
+            PositionalKmers("wd:2"),
+            PositionalKmers("kmers:3/inf@0..9", anchor=4),
+            PositionalKmers("wd:4", hash_bits=6),
+        ]
+    ),
 }
 
 
@@ -88,7 +93,7 @@ def test_windows_scored_without_tables(monkeypatch, name, strand):
 
 
 def test_long_kmers_are_scanned_in_little_memory(monkeypatch):
-    model = make_model(WeightedDegree(12, hash_bits=10))
+    model = make_model(PositionalKmers("wd:12", hash_bits=10))
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1 << 28)
     with pytest.raises(MemoryLimitError, match="12-mers at 23 positions would take"):
         model.position_weights("fly")

@@ -70,8 +70,7 @@ def test_all_files_are_there_and_counted(written):
     folder, signal = written
     expected = {"windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json"}
     for organism in "abc":
-        expected |= {f"genomes/{organism}.fa", f"sites/{organism}.bed"}
-        expected |= {f"annotation/{organism}.gff3"}
+        expected |= {f"genomes/{organism}.fa", f"annotation/{organism}.gff3"}
     assert set(digest(folder)) == expected
     leaves = Phylo.read(folder / "tree.nwk", "newick").get_terminals()
     assert [leaf.name for leaf in leaves] == ["a", "b", "c"]
@@ -148,22 +147,18 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_windows_are_cut_around_the_sites_of_the_bed(written):
+def test_windows_are_cut_around_the_sites_of_the_annotation(written):
     folder, signal = written
     letters = {"acceptor": "AG", "donor": "GT"}[signal]
     rows, contigs = read_windows(folder), {"train": {"chr1", "chr2"}, "test": {"chr3"}}
     for organism in "abc":
         genome = read_fasta(folder / "genomes" / f"{organism}.fa")
-        known = sites_of(genes_of(folder, organism), signal)
-        bed = read_rows(folder / "sites" / f"{organism}.bed")
-        own = [row for row in rows if row["organism"] == organism]
-        assert len({tuple(line) for line in bed}) == len(bed)
-        taken = {}
-        for (contig, first, end, name, score, strand), row in zip(bed, own, strict=True):
-            start, is_true = int(first), row["label"] == "1"
-            assert (row["contig"], row["position"], row["strand"]) == (contig, first, strand)
-            assert (int(end) - start, score) == (2, "1000" if is_true else "0")
-            assert (name == "decoy") == (not is_true)
+        known = set(sites_of(genes_of(folder, organism), signal).values())
+        taken = []
+        for row in rows:
+            if row["organism"] != organism:
+                continue
+            contig, strand, start = row["contig"], row["strand"], int(row["position"])
             assert contig in contigs[row["split"]]
             if strand == "+":
                 left = start + 1 - 50
@@ -174,14 +169,10 @@ def test_windows_are_cut_around_the_sites_of_the_bed(written):
             assert row["sequence"] == window
             assert len(window) == 101
             assert window[49:51].upper() == letters
-            place = contig, start, int(end), strand
-            if is_true:
-                assert taken.setdefault(name, place) is place
-            else:
-                assert place not in known.values()
-        assert taken == {name: known[name] for name in taken}
-        on_last = {name for name, place in known.items() if place[0] == "chr3"}
-        assert on_last == {name for name, place in taken.items() if place[0] == "chr3"}
+            taken.append((contig, start, start + 2, strand))
+            assert (taken[-1] in known) == (row["label"] == "1")
+        assert len({*taken}) == len(taken)
+        assert {place for place in known if place[0] == "chr3"} <= {*taken}
 
 
 def test_gff_is_valid(folder):
@@ -317,7 +308,7 @@ def test_close_leaves_have_more_similar_codons_and_introns(tmp_path):
     made = simulate(
         "((a:0.02,b:0.02):2,c:2);", seed=1, n_windows=500, chromosome_length=300_000, drift=1.0
     )
-    write_simulation(made, tmp_path, windows=False)
+    write_simulation(made, tmp_path)
     usage, medians, codons = [], [], ["".join(c) for c in itertools.product("ACGT", repeat=3)]
     for organism in "abc":
         lengths, counts = [], Counter()
@@ -433,18 +424,14 @@ def test_file_names_are_safe(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
+def test_files_of_a_simulation_are_replaced(tmp_path):
     small = {"n_windows": np.int64(20), "chromosome_length": np.int32(30_000)}
-    made = simulate("(a:1,b:1);", **small)
-    write_simulation(made, tmp_path, windows=False)
-    assert not (tmp_path / "windows.tsv.gz").exists()
+    write_simulation(simulate("(a:1,b:1);", **small), tmp_path)
     before = digest(tmp_path)
     write_simulation(simulate("(a:1,b:1);", **small, seed=9), tmp_path)
     after = digest(tmp_path)
-    assert set(after) - set(before) == {"windows.tsv.gz"}
+    assert set(after) == set(before)
     assert before["genomes/a.fa"] != after["genomes/a.fa"]
-    with pytest.raises(ValueError, match=r"no files of another simulation, got .*windows\.tsv"):
-        write_simulation(made, tmp_path, windows=False)
     with pytest.raises(ValueError, match=r"no files of another simulation, got .*b\.gff3"):
         write_simulation(simulate("(a:1,c:1);", **small), tmp_path)
     assert digest(tmp_path) == after

@@ -67,7 +67,7 @@ def _translatable(genome, annotation):
 def new(tmp_path_factory):
     """A paired model of a and b, and genomes: of c, their relative, and of no organism."""
     folder = tmp_path_factory.mktemp("new")
-    options = "--chromosomes 4 --chromosome-length 60000 --no-windows"
+    options = "--chromosomes 4 --chromosome-length 60000"
     run(f"simulate -o {folder}/sim --tree '((a:0.1,b:0.1):0.05,c:0.15);' {options}")
     for name in "abc":
         _translatable(folder / f"sim/genomes/{name}.fa", folder / f"sim/annotation/{name}.gff3")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
+from seqmtl import JointFeatures, PositionalKmers, TaskKernel
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
@@ -21,13 +21,15 @@ from tests.linear_model.cases import assert_same_optimum, motif_windows, rewritt
 
 TOL = 1e-7
 ONE_KERNEL = {
-    "features": WeightedDegree(degree=4, hash_bits=12),
+    "features": PositionalKmers("wd:4", hash_bits=12),
     "task_kernel": "easy",
     "settings": Settings(C=0.5, tol=TOL, dtype="float64", seed=3),
 }
 LOGISTIC = ONE_KERNEL | {"settings": replace(ONE_KERNEL["settings"], loss="logistic")}
 KERNEL_WEIGHTS = {
-    "features": JointFeatures([WeightedDegree(degree=3, hash_bits=10), Spectrum(2)]),
+    "features": JointFeatures(
+        [PositionalKmers("wd:3", hash_bits=10), PositionalKmers("kmers:2/inf", anchor=0)]
+    ),
     "task_kernel": ["union", "individual"],
     "settings": Settings(C=0.5, tol=TOL, dtype="float64", norm=2.0),
 }
@@ -125,7 +127,7 @@ def test_only_the_same_problem_is_resumed(windows, written):
     cases = [(0, *own, changed(0, **own)) for own in others]
     for kernel in ("union", TaskKernel.easy(["worm", "fly"])):
         cases.append((0, "task kernel", {"task_kernel": kernel}))
-    for features in (WeightedDegree(degree=3, hash_bits=12), WeightedDegree(degree=4)):
+    for features in (PositionalKmers("wd:3", hash_bits=12), PositionalKmers("wd:4")):
         cases.append((0, "features", {"features": features}))
     for kernels in (["union"], ["individual", "union"]):
         cases.append((2, "task kernel", {"task_kernel": kernels}))

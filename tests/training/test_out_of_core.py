@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load, use_threads
+from seqmtl import PositionalKmers, TaskKernel, load, use_threads
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
@@ -139,7 +139,7 @@ def test_the_gap_is_that_of_all_windows(windows, store):
     settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
         store,
-        features=WeightedDegree(3),
+        features=PositionalKmers("wd:3"),
         settings=settings,
         on_epoch=lambda start, _: seen.append(start),
     )
@@ -149,7 +149,7 @@ def test_the_gap_is_that_of_all_windows(windows, store):
     assert model.training["n_support"] == (alpha > 0).sum()
     assert all(entry["n_active"] < N for entry in model.training["history"])
     some = np.random.default_rng(2).choice(N, 300, replace=False)
-    X = WeightedDegree(3).fit_transform(windows).astype(np.float64)
+    X = PositionalKmers("wd:3").fit_transform(windows).astype(np.float64)
     ids = windows.task_ids
     K = np.where(ids[some][:, np.newaxis] == ids, 1.0, 0.25)
     gram = (X[some] @ X.T).toarray() + 1.0
@@ -199,7 +199,7 @@ def twenty_organisms(windows):
     pairs = [f"(o{2 * k}:1,o{2 * k + 1}:1):{k + 1}" for k in range(10)]
     tree = TaskKernel.from_tree(f"({','.join(pairs)});").restrict(names)
     return many, {
-        "features": WeightedDegree(3),
+        "features": PositionalKmers("wd:3"),
         "task_kernel": tree,
         "settings": Settings(tol=1e-4),
     }
@@ -226,7 +226,7 @@ def test_a_run_that_ended_before_its_model_was_written_resumes_with_a_single_pas
 
 
 def test_few_windows_may_be_active(windows, store):
-    options = {"features": WeightedDegree(4)}
+    options = {"features": PositionalKmers("wd:4")}
     whole, solution = train_stored(store, max_active=0, **options)
     for max_active in (1200, 900):
         model, few = train_stored(store, max_active=max_active, **options)
@@ -243,7 +243,9 @@ def test_few_windows_may_be_active(windows, store):
 def test_passes_are_those_over_all_windows(store):
     """A tenth of the windows in memory may be visited ten times for a pass."""
     settings = Settings(tol=1e-9, max_epochs=4, dtype="float64")
-    _, solution = train_stored(store, max_active=0, features=WeightedDegree(4), settings=settings)
+    _, solution = train_stored(
+        store, max_active=0, features=PositionalKmers("wd:4"), settings=settings
+    )
     assert solution.stopped_by == "max_epochs"
     assert not solution.converged
     assert 4 <= solution.work < 7
@@ -253,7 +255,7 @@ def test_passes_are_those_over_all_windows(store):
 def test_a_gap_that_rounding_prevents_is_not_taken_for_a_lack_of_memory(store):
     settings = Settings(tol=1e-11)
     model, solution = train_stored(
-        store, max_active=0, features=WeightedDegree(4), settings=settings
+        store, max_active=0, features=PositionalKmers("wd:4"), settings=settings
     )
     assert solution.stopped_by == model.training["stopped_by"] == "rounding"
     assert solution.gap < 1e-5

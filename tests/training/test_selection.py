@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, PositionalKmers, TaskKernel
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
@@ -311,7 +311,7 @@ class TestKinds:
     def test_given_features_are_kept(self):
         windows = self._windows(lambda rng: rng.integers(53))
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        features = WeightedDegree(3)
+        features = PositionalKmers("wd:3")
         model, _ = train_with_few(examples, SearchSpace.of_sharing(("one",)), features=features)
         assert str(model.features) == "wd:3"
 
@@ -377,7 +377,7 @@ def test_what_is_known_is_not_found_again():
 
 class TestTraining:
     def test_it_is_the_estimator(self):
-        windows, features = motif_windows(120, NAMES), WeightedDegree(2)
+        windows, features = motif_windows(120, NAMES), PositionalKmers("wd:2")
         space = SearchSpace.of_sharing(NAMES, TREE)
         model, solution = train_with_few(Examples.of(windows), task_kernel=space, features=features)
         assert solution.converged
@@ -389,7 +389,7 @@ class TestTraining:
 
     def test_mkl_with_one_cost_is_the_published_algorithm(self):
         windows, clades = motif_windows(120, NAMES), TaskKernel.hierarchical("((ape,man),fly);")
-        clades, features = clades.restrict(NAMES), WeightedDegree(2)
+        clades, features = clades.restrict(NAMES), PositionalKmers("wd:2")
         models = {
             costs: train_with_few(
                 Examples.of(windows),

@@ -9,9 +9,7 @@ from seqmtl import (
     MultiTaskMKLClassifier,
     MultiTaskModel,
     PositionalKmers,
-    Spectrum,
     TaskKernel,
-    WeightedDegree,
 )
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
@@ -32,7 +30,13 @@ from tests.linear_model.cases import motif_windows, rewritten
 
 NAMES = ("ape", "man", "fly")
 TREE = "((ape:0.2,man:0.2):0.8,(fly:1.0,bee:0.4):0.5);"
-VIEWS = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6), Spectrum(2, 6, 16)])
+VIEWS = JointFeatures(
+    [
+        PositionalKmers("wd:2"),
+        PositionalKmers("kmers:2/inf@0..5", anchor=0),
+        PositionalKmers("kmers:2/inf@0..9", anchor=6),
+    ]
+)
 TIGHT = Settings(C=0.7, tol=1e-8, dtype="float64", norm=1.5)
 
 
@@ -178,20 +182,16 @@ class TestKernelSets:
         assert_allclose(learnt.matrices, [np.diag([1.0, 0]), np.zeros((2, 2))], atol=1e-11)
 
     def test_names_of_views_differ(self):
-        twice = JointFeatures([Spectrum(2), JointFeatures([Spectrum(2), Spectrum(3)])])
-        assert view_names(twice) == ["Spectrum(k=2) (1)", "Spectrum(k=2) (2)", "Spectrum(k=3)"]
+        twos, threes = PositionalKmers("kmers:2/inf"), PositionalKmers("kmers:3/inf")
+        twice = JointFeatures([twos, JointFeatures([twos, threes])])
+        assert view_names(twice) == ["kmers:2/inf (1)", "kmers:2/inf (2)", "kmers:3/inf"]
         assert view_names(Numeric()) == ["Numeric()"]
-        views = JointFeatures([WeightedDegree(3), PositionalKmers("wd:2,kmers:3/7=0.5", anchor=5)])
+        views = JointFeatures(
+            [PositionalKmers("wd:3"), PositionalKmers("wd:2,kmers:3/7=0.5", anchor=5)]
+        )
         assert view_names(views) == ["wd:3", "wd:2,kmers:3/7=0.5"]
         assert str(views) == "wd:3 + wd:2,kmers:3/7=0.5"
-        assert [view.k for view in twice.flat_views()] == [2, 2, 3]
-
-
-def test_a_region_without_k_mers_is_refused():
-    for begin, end in ((5, 5), (5, 3), (0, 17), (-1, 5), (10, 11)):
-        message = rf"in the window 0\.\.16 and hold a k-mer of 2 bases, got {begin}\.\.{end}"
-        with pytest.raises(ValueError, match=message):
-            Spectrum(2, begin, end).bind(_windows())
+        assert [str(view) for view in twice.flat_views()] == ["kmers:2/inf"] * 2 + ["kmers:3/inf"]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree, _threads, use_threads
+from seqmtl import JointFeatures, PositionalKmers, _threads, use_threads
 from seqmtl._threads import ahead, each_part, in_order, n_threads, stop_if_over, usable_cores
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.sequences.examples import Examples
@@ -32,8 +32,8 @@ def small_parts(monkeypatch):
 
 FEATURES = {
     "default": PositionalKmers(),
-    "hashed": WeightedDegree(5, hash_bits=12),
-    "joint": JointFeatures([WeightedDegree(3), Spectrum(3)]),
+    "hashed": PositionalKmers("wd:5", hash_bits=12),
+    "joint": JointFeatures([PositionalKmers("wd:3"), PositionalKmers("kmers:3/inf", anchor=0)]),
 }
 
 

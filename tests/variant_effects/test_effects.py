@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import encode
@@ -27,7 +27,7 @@ SITES = {
 
 def make_model(site, seed=0):
     rng = np.random.default_rng(seed)
-    features = WeightedDegree(3)
+    features = PositionalKmers("wd:3")
     W = rng.normal(size=(features.n_features(LENGTH), 2))
     return MultiTaskModel(
         features,

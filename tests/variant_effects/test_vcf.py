@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import seqmtl as package
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
@@ -33,7 +33,7 @@ I = I[:299] + "GTAAGT" + I[305:]
 
 def make_model(site=None, names=("worm", "fruit fly|x=1,2;y")):
     draw = np.random.default_rng(1)
-    features = WeightedDegree(2)
+    features = PositionalKmers("wd:2")
     W = draw.normal(size=(features.n_features(LENGTH), 2))
     return MultiTaskModel(
         features,
@@ -223,6 +223,14 @@ class TestLines:
         output, _ = run(write(text, "in.vcf"))
         assert output.read_bytes() == unix
 
+    def test_blank_lines_are_no_records(self, run, vcf_path, write):
+        output, _ = run(vcf_path)
+        whole = output.read_bytes()
+        text = HEADER + "\n" + COLUMNS + "\n \n" + "\n\n".join(RECORDS) + "\n\n"
+        for line_end in ("\n", "\r\n"):
+            output, _ = run(write(text.replace("\n", line_end), "in.vcf"))
+            assert output.read_bytes() == whole
+
     def test_header_only(self, run, write):
         assert records(run(write(HEADER + COLUMNS, "empty.vcf"), output="out.vcf.gz")) == []
 
@@ -364,7 +372,8 @@ BAD = {
         SAMPLES + record(5, "A", "C", rest="\tGT\t0"),
         f" 11 columns {TABS}, got 10",
     ),
-    "blank line": (f"{HEAD}\n{RECORDS[0]}", "bad.vcf:7: a record must have 8"),
+    "tabs alone": (HEAD + "\t" * 7 + "\n", "bad.vcf:7: POS must be a whole"),
+    "after a blank line": (f"{HEAD}\nI\t5\t.\tA\n", f"bad.vcf:8: .* 8 columns {TABS}, got 4"),
     "POS": (HEAD + record("x1", "A", "C"), "bad.vcf:7: POS must be a whole"),
     "POS below 0": (HEAD + record(-1, "A", "C"), "POS must be a whole number"),
     "long POS": (HEAD + record("9" * 5000, "A", "C"), "POS must be .*, got '9{60}'; correct the"),
