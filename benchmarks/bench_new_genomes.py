@@ -6,12 +6,12 @@ Each line of the table has the name of a genome, its clade, FASTA, annotation, o
 organisms that are first left out of PAIR, with commas: the organism itself and those that share
 genes with it. Nothing of the organism but its sequence is used. An intron of coding sequence is
 true if both ends are right; introns outside coding sequence that are annotated do not count, and
-annotations without CDS count all. Gaps that are shorter than the introns of seqmtl dataset are
-frame shifts. Prints for each genome and length class, before and after
-training: introns, how many of them can be called at once (of those that share an end, one), those
-called at .5, sensitivity, precision, F1, the sum of the probabilities, and the number and precision
-of the calls of .9, of all annotated introns. The precision of these
-is what `examples/04_starter_models.py` puts into the paired model.
+annotations without CDS count all. Gaps that are shorter than the introns of `seqmtl dataset` are
+frame shifts. Prints for each genome and length class, before and after training: introns, how many
+of them can be called at once (of those that share an end, one), those called at .5, sensitivity,
+precision, F1, the sum of the probabilities, and the number and precision of the calls of .9, of all
+annotated introns. The precision of these is what `examples/04_starter_models.py` puts into the
+paired model.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def without_frame_shifts(parts: Sequence[tuple[int, int]]) -> list[tuple[int, in
 
 def annotated(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]:
     """Return the introns of coding sequence, or all without any, and all introns."""
-    transcripts = [own for own in read_annotation(path).transcripts if own.contig in contigs]
-    has_cds = any(own.cds for own in transcripts)
+    transcripts = [one for one in read_annotation(path).transcripts if one.contig in contigs]
+    has_cds = any(one.cds for one in transcripts)
     coding, every = set(), set()
-    for own in transcripts:
-        for introns, parts in (coding, own.cds if has_cds else own.exons), (every, own.exons):
+    for one in transcripts:
+        for introns, parts in (coding, one.cds if has_cds else one.exons), (every, one.exons):
             for before, after in pairwise(without_frame_shifts(parts)):
-                introns.add((own.contig, before[1], after[0], own.is_reverse))
+                introns.add((one.contig, before[1], after[0], one.is_reverse))
     return coding, coding | every
 
 

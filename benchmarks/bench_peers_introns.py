@@ -53,13 +53,13 @@ def predict(folder: Path) -> dict[str, Path]:
 
 def inner_exons(path: str, contigs: set[str]) -> tuple[set[Intron], set[Intron]]:
     """Return the exons between two introns: those of coding sequence, and all."""
-    transcripts = [own for own in read_annotation(path).transcripts if own.contig in contigs]
-    has_cds = any(own.cds for own in transcripts)
+    transcripts = [one for one in read_annotation(path).transcripts if one.contig in contigs]
+    has_cds = any(one.cds for one in transcripts)
     coding, every = set(), set()
-    for own in transcripts:
-        for exons, parts in (coding, own.cds if has_cds else own.exons), (every, own.exons):
+    for one in transcripts:
+        for exons, parts in (coding, one.cds if has_cds else one.exons), (every, one.exons):
             inner = without_frame_shifts(parts)[1:-1]
-            exons.update((own.contig, *exon, own.is_reverse) for exon in inner)
+            exons.update((one.contig, *exon, one.is_reverse) for exon in inner)
     return coding, coding | every
 
 

@@ -118,8 +118,8 @@ def extremes(values: Sequence[float]) -> list[int]:
     return sorted({*order[:_EACH_END].tolist(), *order[-_EACH_END:].tolist()})
 
 
-def tell_drawn(figure: Figure, n_drawn: int, n_all: int, which: str) -> None:
-    """Tell above all panels which tasks are drawn, if not all are."""
+def write_title(figure: Figure, n_drawn: int, n_all: int, which: str) -> None:
+    """Write above all panels which tasks are drawn, if not all are."""
     if n_drawn < n_all:
         figure.suptitle(title_text(f"{n_drawn} of {n_all} tasks: {which}"), x=0.01, ha="left")
 

@@ -20,7 +20,7 @@ from seqmtl._style import (
     line_style,
     new_figure,
     plain_text,
-    tell_drawn,
+    write_title,
 )
 from seqmtl.evaluation.metrics import AUPRC_TITLES, RankedScores, group_by_task
 
@@ -101,7 +101,7 @@ def draw_curves(
             fontsize=SMALL,
             title_fontsize=SMALL,
         )
-        tell_drawn(figure, len(drawn), len(all_scores), "the lowest and the highest AUPRC")
+        write_title(figure, len(drawn), len(all_scores), "the lowest and the highest AUPRC")
     return figure
 
 
@@ -214,7 +214,7 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Figure:
                 one.set_axis_off()
         handles = [one for axes in grid[:2, 0] for one in axes.get_legend_handles_labels()[0]]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(columns + 1, 3))
-        tell_drawn(figure, len(drawn), len(all_tasks), "the smallest and the largest error")
+        write_title(figure, len(drawn), len(all_tasks), "the smallest and the largest error")
     return figure
 
 

@@ -482,8 +482,8 @@ class _GffReader:
             raise InputFormatError(
                 "exons and coding segments must name their transcript, by Parent= (GFF3) or "
                 f"transcript_id (GTF), but none of {len(self.exclusions):,} does, such as that "
-                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file, or name "
-                "hints of introns junctions instead of annotation",
+                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file, or give "
+                "hints of introns as junctions",
                 path=self.source,
                 line=self.exclusions[0].line,
             )

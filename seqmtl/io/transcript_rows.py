@@ -254,7 +254,7 @@ class TranscriptRows:
             for span in spans
             if span.contig == self.contig and {span.strand, self.strand} != {*STRANDS}
         ]
-        return _are_apart(self.segments, places)
+        return _any_apart(self.segments, places)
 
     def lacks_exons(self) -> bool:
         """Return whether codons or UTRs lie apart from all exons and coding segments.
@@ -268,7 +268,7 @@ class TranscriptRows:
         rows = [*codons[0], *codons[1]]
         if not exons or any(overlap(sorted([utr, exon])) for utr in utrs for exon in exons):
             rows += utrs
-        return _are_apart(rows, [*exons, *cds])
+        return _any_apart(rows, [*exons, *cds])
 
     def transcripts(self, name: str, row: int) -> list[Transcript]:
         """Return the transcript of a name and row, once for each of its coding sequences."""
@@ -373,7 +373,7 @@ def _incomplete(flags: int, is_reverse: bool) -> tuple[str, ...]:
     return tuple(signal for signal, bits in ends.items() if flags & bits)
 
 
-def _are_apart(segments: Sequence[Segment], others: Sequence[Segment]) -> bool:
+def _any_apart(segments: Sequence[Segment], others: Sequence[Segment]) -> bool:
     """Return whether a segment neither overlaps nor touches any of the others."""
     for start, end in segments:
         for a, b in others:

@@ -44,6 +44,38 @@ def test_benchmark(script, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count("\n| ") >= len(rows)
 
 
+def test_introns_of_benchmarks_are_those_of_coding_sequence(tmp_path, monkeypatch):
+    """By hand: no frame shift is an intron, and no transcript without CDS counts beside others."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    from bench_new_genomes import annotated
+    from bench_peers_introns import inner_exons
+
+    coding = {"exon": ((1, 60), (81, 100), (102, 160), (301, 400))}
+    coding["CDS"] = ((31, 60), (81, 100), (102, 160), (301, 390))
+    noncoding = {"exon": ((501, 520), (601, 620), (701, 720))}
+    path = tmp_path / "a.gff3"
+
+    def write(transcripts):
+        lines = ["##gff-version 3"]
+        for name, rows in transcripts.items():
+            bounds = rows["exon"][0][0], rows["exon"][-1][1]
+            rows = {"transcript": (bounds,), **rows}
+            for kind, parts in rows.items():
+                key = f"ID={name}" if kind == "transcript" else f"Parent={name}"
+                lines += [f"c\t.\t{kind}\t{a}\t{b}\t.\t+\t0\t{key}" for a, b in parts]
+        path.write_text("\n".join(lines) + "\n")
+
+    write({"gene": coding, "rna": noncoding})
+    of_gene = {("c", 60, 80, False), ("c", 160, 300, False)}
+    of_rna = {("c", 520, 600, False), ("c", 620, 700, False)}
+    assert annotated(path, {"c"}) == (of_gene, of_gene | of_rna)
+    assert annotated(path, {"d"}) == (set(), set())
+    inner = {("c", 80, 160, False)}, {("c", 80, 160, False), ("c", 600, 620, False)}
+    assert inner_exons(path, {"c"}) == inner
+    write({"rna": noncoding})
+    assert annotated(path, {"c"}) == (of_rna, of_rna)
+
+
 @pytest.mark.parametrize("script", PAPERS, ids=lambda path: path.stem)
 def test_paper(script, tmp_path, monkeypatch):
     run(monkeypatch, script, "--quick", "--out", tmp_path)
