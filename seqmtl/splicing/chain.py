@@ -37,8 +37,10 @@ from numpy.typing import NDArray
 from seqmtl.linear_model.site import SIGNALS as WORDS
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain_loops import (
+    CODING_END,
     CODING_START,
     INTRON_END,
+    INTRON_START,
     list_exons,
     list_introns,
     sum_parses,
@@ -48,6 +50,8 @@ from seqmtl.splicing.coding_loops import sum_content
 from seqmtl.splicing.layer import EDGES, ENDS, PairLayer
 from seqmtl.splicing.tandem_repeats import in_tandem_repeats
 
+#: Order of the kinds of sites at one position: the same read from either strand.
+_ORDER = np.argsort([CODING_END, INTRON_START, INTRON_END, CODING_START])
 _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
 _HOPELESS = -700.0  # log of the smallest probability
@@ -255,9 +259,11 @@ def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
 
 
 def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows by position, what ends an exon before what begins one."""
-    begins = (kinds == INTRON_END) | (kinds == CODING_START)
-    return np.argsort((2 * places + begins) * 4 + kinds, kind="stable")
+    """Return the rows by position, what ends an exon before what begins one.
+
+    An intron may begin where coding sequence ends, and end where it begins.
+    """
+    return np.argsort(4 * places + _ORDER[kinds], kind="stable")
 
 
 def content_between(

@@ -254,7 +254,8 @@ def test_both_strands_read_the_same():
     rng = np.random.default_rng(3)
     size = 402
     codes = rng.integers(0, 5, size).astype(np.uint8)
-    layer = _layer(rng)
+    codons = tuple(Edge(signal, 0.0, 1.0, -1e9) for signal in EDGES)  # also at ends of introns
+    layer = _layer(rng, edges=codons)
     given = []
     for _ in range(2):
         starts = np.sort(rng.choice(size - 2, 60, replace=False))
