@@ -32,16 +32,16 @@ from seqmtl.datasets.splits import Regions, make_regions
 from seqmtl.datasets.true_sites import (
     CROSSING,
     MASKED,
-    Exclusion,
     SiteResolver,
     TrueSites,
     count_reasons,
+    excluded_site,
 )
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.bed import check_first_field, read_chrom_map, read_regions, read_site_bed
-from seqmtl.io.dataset import genome_sum
+from seqmtl.io.dataset import Exclusion, genome_facts
 from seqmtl.io.junctions import read_junctions
 from seqmtl.io.transcripts import Annotation, Transcript
 from seqmtl.sequences import ContigTable, Genome, Windows
@@ -207,8 +207,7 @@ def _build(config: Config, number: int) -> OrganismDataset:
     for is_out, reason in ((is_masked, MASKED), (~is_in_region & ~is_masked, CROSSING)):
         rows = true_sites.sites["row"][is_out].tolist()
         true_sites.exclusions += [
-            Exclusion.of_site(annotated, row, config.site.length, reason, name, source)
-            for row in rows
+            excluded_site(annotated, row, config.site.length, reason, name, source) for row in rows
         ]
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     true = annotated.take(true_sites.sites["row"])
@@ -362,13 +361,6 @@ def _join(
         splits=regions.of_windows(windows.starts, resolver.window),
         prints=fingerprints(codes_of_windows),
     )
-    facts = {
-        "path": organism.genome,
-        "bytes": os.path.getsize(organism.genome),
-        "n_contigs": len(genome),
-        "n_bases": genome.n_bases,
-        "crc32": genome_sum(genome),
-    }
     exclusions = true_sites.exclusions + [
         Exclusion.of_many(count, reason, name, organism.genome)
         for reason, count in decoys.excluded.items()
@@ -376,7 +368,7 @@ def _join(
     ]
     return OrganismDataset(
         organism=name,
-        genome=facts,
+        genome=genome_facts(organism.genome, genome),
         contigs=genome.contigs,
         windows=windows,
         annotated=annotated,

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.datasets.config import SPLITS, DecoyRules
+from seqmtl.datasets.config import DecoyRules
 from seqmtl.datasets.splits import Regions
 from seqmtl.datasets.true_sites import SiteResolver, TrueSites, word_numbers
+from seqmtl.io.dataset import SPLITS
 from seqmtl.sequences.candidates import clean_windows, count_strata, draw, memory_blocks
 from seqmtl.sequences.intervals import interval_mask, interval_values, merge_intervals
 from seqmtl.sequences.sites import Sites

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.io.dataset import Exclusion
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
@@ -72,45 +72,14 @@ def word_numbers(
     return table[keys]
 
 
-class Exclusion(NamedTuple):
-    """An item excluded from the dataset; a line of excluded.tsv.
-
-    Attributes
-    ----------
-    organism, contig, start, end, strand, name : str or int
-        Item and location, 0-based half-open; "." for a group of items.
-    reason : str
-        Reason of the exclusion.
-    number : int
-        Number of items.
-    source : str
-        File, and line if there is one.
-    """
-
-    organism: str
-    contig: str
-    start: int | str
-    end: int | str
-    strand: str
-    name: str
-    reason: str
-    number: int
-    source: str
-
-    @classmethod
-    def of_site(
-        cls, annotated: Sites, row: int, length: int, reason: str, organism: str, source: str
-    ) -> Exclusion:
-        """Return the record of one of the annotated sites, of this many bases."""
-        contig, name = annotated["contigs"][row], annotated["names"][row]
-        start, strand = int(annotated.starts[row]), "+-"[int(annotated.is_reverse[row])]
-        source_line = f"{source}:{annotated['lines'][row]}"
-        return cls(organism, contig, start, start + length, strand, name, reason, 1, source_line)
-
-    @classmethod
-    def of_many(cls, number: int, reason: str, organism: str, source: str) -> Exclusion:
-        """Return the record of a group of items."""
-        return cls(organism, ".", ".", ".", ".", ".", reason, number, source)
+def excluded_site(
+    annotated: Sites, row: int, length: int, reason: str, organism: str, source: str
+) -> Exclusion:
+    """Return the record of one of the annotated sites, of this many bases."""
+    contig, name = annotated["contigs"][row], annotated["names"][row]
+    start, strand = int(annotated.starts[row]), "+-"[int(annotated.is_reverse[row])]
+    line = f"{source}:{annotated['lines'][row]}"
+    return Exclusion(organism, contig, start, start + length, strand, name, reason, 1, line)
 
 
 @dataclass
@@ -393,10 +362,7 @@ class SiteResolver:
         return TrueSites(
             sites.take(order[~is_excluded[order]]),
             Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
-            [
-                Exclusion.of_site(annotated, i, self.site.length, reasons[i], *source)
-                for i in excluded
-            ],
+            [excluded_site(annotated, i, self.site.length, reasons[i], *source) for i in excluded],
         )
 
 
