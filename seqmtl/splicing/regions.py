@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from seqmtl._names import match_names
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.sequences import Genome
 from seqmtl.splicing.coding import Stretch
 from seqmtl.splicing.layer import ENDS
 
-PathLike = str | os.PathLike[str]
 SITE_LENGTH = 2
 
 
