@@ -386,17 +386,7 @@ def _excluded_transcripts(name: str, annotation: Annotation | None) -> list[Excl
     if annotation is None:
         return []
     return [
-        Exclusion(
-            name,
-            row.contig,
-            row.start,
-            row.end,
-            row.strand,
-            row.name or ".",
-            row.reason,
-            1,
-            f"{annotation.path}:{row.line}",
-        )
+        Exclusion(name, *row[1:5], row.name or ".", row.reason, 1, f"{annotation.path}:{row.line}")
         for row in annotation.exclusions
     ]
 

@@ -22,9 +22,8 @@ from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.finder import SiteFinder, finder_of
-from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.intervals import is_inside
-from seqmtl.sequences.sites import Sites, find_motifs
+from seqmtl.sequences.sites import Sites, clean_windows, find_motifs
 from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Sites on either strand of a sequence, with named columns; where motifs are."""
+"""Sites on either strand of a sequence, with named columns; motifs, and clean windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences.alphabet import encode, reverse_complement
+from seqmtl.sequences.alphabet import OTHER, encode, reverse_complement
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,3 +127,10 @@ def find_motifs(
             matches &= codes[k : n + k] == code
         is_motif |= matches
     return is_motif
+
+
+def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
+    """Return for each window of `length` whether it contains only A, C, G, T."""
+    n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
+    is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
+    return is_clean
