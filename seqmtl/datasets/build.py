@@ -351,8 +351,7 @@ def _join(
     )
     consensus = (drawn["strata"] % n_sequences).astype(np.int8)
     drawn = drawn.adding(consensus=consensus, row=np.full(len(drawn), -1))
-    windows = Sites.join([true, drawn])
-    windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
+    windows = Sites.join([true, drawn]).in_order()
     codes_of_windows = Windows(
         genome.codes, windows.starts, resolver.window, is_reverse=windows.is_reverse
     )

@@ -109,9 +109,8 @@ class DecoySampler:
         self.length = resolver.window
         # strata by split, by whether it is in a gene with sites on its strand, and by consensus
         self.shape = (len(SPLITS), 2, len(resolver.words))
-        site = resolver.site
-        # distance from the window start to the site on the forward strand, by strand
-        self.offsets = (site.offset, self.length - site.length - site.offset)
+        strands = np.array([False, True])
+        self.offsets = resolver.site.offsets(strands, self.length).tolist()
         all_sites = true_sites.all_sites
         self.site_windows = [
             np.sort(all_sites.starts[all_sites.is_reverse == strand] - self.offsets[strand])

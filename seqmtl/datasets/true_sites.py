@@ -16,7 +16,7 @@ from seqmtl.io.dataset import Exclusion
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, words_at
 
 logger = logging.getLogger(__name__)
 
@@ -140,8 +140,7 @@ class SiteResolver:
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""
-        offset = self.window - self.site.length - self.site.offset
-        return sites.starts - np.where(sites.is_reverse, offset, self.site.offset)
+        return sites.starts - self.site.offsets(sites.is_reverse, self.window)
 
     def find(
         self,
@@ -204,9 +203,8 @@ class SiteResolver:
         self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
         """Return the number of the word at each site, -1 if it has none."""
-        words = Site(0, len(self.words[0]), ",".join(self.words))
         first = starts - np.where(is_reverse, 0, self.lead)
-        return words.consensus_at(self.genome.codes, first, is_reverse)
+        return words_at(self.genome.codes, first, is_reverse, self.words)
 
     def _locate(
         self, annotated: Sites, contig: NDArray[np.int64]
@@ -227,8 +225,8 @@ class SiteResolver:
         added = Sites(keys // 2, keys % 2 > 0)
         if not len(added):
             return all_sites
-        joined = Sites.join([all_sites, added.adding(is_weak=np.ones(len(added), dtype=bool))])
-        return joined.take(np.lexsort([joined.is_reverse, joined.starts]))
+        added = added.adding(is_weak=np.ones(len(added), dtype=bool))
+        return Sites.join([all_sites, added]).in_order()
 
     def _check_contigs(
         self,

@@ -208,7 +208,7 @@ def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Row]
     for dataset in datasets:
         true = dataset.windows.take(dataset.windows["labels"] > 0)
         sites = dataset.all_sites
-        offsets = np.where(true.is_reverse, config.window - site.length - site.offset, site.offset)
+        offsets = site.offsets(true.is_reverse, config.window)
         is_true = np.isin(
             2 * sites.starts + sites.is_reverse, 2 * (true.starts + offsets) + true.is_reverse
         )

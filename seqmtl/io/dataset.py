@@ -36,9 +36,11 @@ REGIONS = "regions.tsv"
 SITES = "sites.tsv"
 SPLITS = ("train", "valid", "test")
 _MASK = "mask"  # written as the split of an excluded region
+#: First line of windows.tsv.
+HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
 #: First lines of the tables, whose rows are those of :func:`window_rows` and the like.
 HEADERS = {
-    WINDOWS: "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight",
+    WINDOWS: HEADER,
     REGIONS: "#contig\tstart\tend\tsplit\torganism",
     SITES: "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel",
     EXCLUDED: "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource",
@@ -82,7 +84,7 @@ def is_dataset(path: PathLike) -> bool:
     if os.fspath(path) == "-":
         return False
     windows = os.path.join(path, WINDOWS) if os.path.isdir(path) else path
-    return os.path.isfile(windows) and first_bytes(windows).startswith(HEADERS[WINDOWS].encode())
+    return os.path.isfile(windows) and first_bytes(windows).startswith(HEADER.encode())
 
 
 def read_summary(path: PathLike) -> dict[str, Any]:
@@ -395,7 +397,13 @@ class SplitGenome:
     masked: NDArray[np.int64]
 
 
-def read_split_genome(path: PathLike, organism: str, split: str | None = None) -> SplitGenome:
+def read_split_genome(
+    path: PathLike,
+    organism: str,
+    split: str | None = None,
+    *,
+    genome: Genome | None = None,
+) -> SplitGenome:
     """Read the regions of a split, and the annotated sites, of one organism of a dataset.
 
     Parameters
@@ -406,6 +414,8 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
         Organism of the dataset.
     split : str, optional
         train, valid or test. Default: all regions.
+    genome : Genome, optional
+        Its genome, if another dataset has read it.
 
     Raises
     ------
@@ -416,7 +426,8 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     """
     summary, folder = read_summary(path), folder_of(path)
     organism = chosen_organisms(summary, organism)[0]
-    genome = _load_genomes(folder, summary, [organism])[organism]
+    if genome is None:
+        genome = _load_genomes(folder, summary, [organism])[organism]
     regions: dict[str, list[NDArray[np.int64]]] = {}
     column = _COLUMNS[REGIONS]
     for rows in _read_member(folder, REGIONS):

@@ -15,11 +15,10 @@ from seqmtl.io.dataset import SplitGenome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import Site
 from seqmtl.scanning.candidate_scores import find_candidates
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences import encode, reverse_complement
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, words_at
 from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
 from seqmtl.splicing.layer import EDGES, PairLayer
@@ -54,10 +53,7 @@ class EndFinder(NamedTuple):
         `codes` are the letters from the base `origin` on; letters of the site model are number 0.
         Whether they are of U12-type introns, ``is_u12``, is false.
         """
-        numbers = np.zeros(len(sites), dtype=np.int8)
-        if self.others:
-            site = Site(0, len(self.others[0]), ",".join(self.others))
-            numbers += 1 + site.consensus_at(codes, sites.starts - origin, sites.is_reverse)
+        numbers = 1 + words_at(codes, sites.starts - origin, sites.is_reverse, self.others)
         return _with_log_odds(self.finder, sites, numbers, is_u12=False)
 
     def find(self, piece: ContigPiece, begin: int, end: int) -> Sites:

@@ -231,11 +231,12 @@ def fit_layer(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
         )
     strands: dict[str, list[KnownSites]] = {}
-    pieces = []
+    pieces, amounts = [], {}
     for task in donor.tasks:
         train = read_both(donors, acceptors, order[task], "train") if task in order else None
         strands[task] = list(known_sites(*train)) if train else []
         pieces.append(transcribed(stretches(*train) if train else []))
+        amounts[task] = _count_sites(train) if train else (0, 0)
     annotated = {task: annotated_lengths(sites) for task, sites in strands.items()}
     lengths = {task: of_others.get(task, of_task) for task, of_task in annotated.items()}
     T = len(donor.tasks)
@@ -262,7 +263,8 @@ def fit_layer(
         )
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
-            tasks[task] = _read_task(models, (donors, acceptors), (task, order[task]), of_task)
+            paths, names_of_task = (donors, acceptors), (task, order[task])
+            tasks[task] = _read_task(models, paths, names_of_task, of_task, amounts[task])
         else:
             logits = [logit(end.prevalence(task)) for end in (donor, acceptor)]
             tasks[task] = OrganismData([], of_task, -0.5 * float(sum(logits)), 0.0)
@@ -277,10 +279,14 @@ def _read_task(
     paths: tuple[PathLike, PathLike],
     names: tuple[str, str],
     tables: PairLayer,
+    in_train: tuple[int, int],
 ) -> OrganismData:
-    """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
+    """Return what the layer of an organism is fitted to.
+
+    Names are those of the models and of the datasets; `in_train` are the true sites and the bases
+    of the training regions.
+    """
     task, name = names
-    train = read_both(*paths, name, "train")
     held = read_both(*paths, name, "valid")
     ends = [models[end] for end in ENDS]
     finders = end_finders(ends, task, tables, paths=paths)
@@ -318,7 +324,7 @@ def _read_task(
         n_sites - n_donors,
         ENDS[1],
     )
-    density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
+    density = np.add(in_train, _count_sites(held))
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
     least = _least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)
     offset = sum(map(partial(_offset, organism=name), ends, paths))

@@ -14,7 +14,6 @@ from seqmtl._names import match_names
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
-from seqmtl.sequences import Genome
 from seqmtl.splicing.coding import Stretch
 from seqmtl.splicing.layer import ENDS
 
@@ -80,8 +79,8 @@ def read_both(
     SeqmtlError
         If there are none.
     """
-    first, second = (read_split_genome(path, organism, split) for path in (donors, acceptors))
-    second = _moved(second, first.genome)
+    first = read_split_genome(donors, organism, split)
+    second = read_split_genome(acceptors, organism, split, genome=first.genome)
     rows = [
         (max(a, begin), min(b, end))
         for begin, end in first.regions.tolist()
@@ -95,19 +94,6 @@ def read_both(
         )
     regions = np.array(rows, dtype=np.int64)
     return replace(first, regions=regions), replace(second, regions=regions)
-
-
-def _moved(held: SplitGenome, genome: Genome) -> SplitGenome:
-    """Return regions and sites in the buffer of the same genome with another padding."""
-    before = held.genome
-    by = genome.starts - before.starts
-    return replace(
-        held,
-        genome=genome,
-        regions=held.regions + by[before.contigs.contig_of(held.regions[:, 0])][:, np.newaxis],
-        sites=held.sites + by[before.contigs.contig_of(held.sites)],
-        masked=held.masked + by[before.contigs.contig_of(held.masked[:, 0])][:, np.newaxis],
-    )
 
 
 def stretches(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[Stretch]:

@@ -555,11 +555,9 @@ class SelfTraining:
         model: MultiTaskModel,
     ) -> Windows:
         """Return the windows of sites, as a site model takes them."""
-        behind = model.length - model.site.offset - SITE_LENGTH
-        starts = sites.starts - np.where(sites.is_reverse, behind, model.site.offset)
         return Windows(
             codes,
-            starts,
+            sites.starts - model.site.offsets(sites.is_reverse, model.length),
             model.length,
             is_reverse=sites.is_reverse,
             labels=labels,
