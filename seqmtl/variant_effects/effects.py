@@ -349,7 +349,7 @@ def score_variants(
     -------
     Effects
         One row per variant, see :class:`EffectScorer` for sites, and
-        :class:`~seqmtl.variant_effects.window_effects.WindowEffectScorer` for windows. Those that
+        :class:`~seqmtl.variant_effects.WindowEffectScorer` for windows. Those that
         cannot be scored have NaN and a reason.
 
     Raises
