@@ -3,5 +3,6 @@
 from seqmtl.datasets.config import Config, read_config
 from seqmtl.datasets.duplicates import measure_leakage
 from seqmtl.datasets.writing import write_dataset
+from seqmtl.io.dataset import check_folder
 
-__all__ = ["Config", "measure_leakage", "read_config", "write_dataset"]
+__all__ = ["Config", "check_folder", "measure_leakage", "read_config", "write_dataset"]
