@@ -213,9 +213,8 @@ class SiteResolver:
         local = annotated.starts
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
         is_inside = (local >= 0) & (local + self.site.length <= lengths)
-        return np.where(
-            is_inside, local + self.genome.starts[contig], self.genome.padding
-        ), is_inside
+        starts = self.genome.starts
+        return np.where(is_inside, local + starts[contig], starts[0]), is_inside
 
     def _with(self, all_sites: Sites, uncertain: Sites) -> Sites:
         """Add positions to the annotated ones, as weak evidence."""

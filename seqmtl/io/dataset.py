@@ -330,13 +330,18 @@ def _read_windows(
     if n_past_end := int((~is_inside).sum()):
         logger.warning("%d windows skipped: beyond an end of a contig", n_past_end)
         columns = {name: column[is_inside] for name, column in columns.items()}
-    genome = next(iter(genomes.values()))
+    tables = [genome.contigs for genome in genomes.values()]
+    contigs = ContigTable(
+        tuple(name for table in tables for name in table.names),
+        np.concatenate([table.starts for table in tables]),
+        np.concatenate([table.lengths for table in tables]),
+    )
     return Windows(
-        genome.codes,
+        next(iter(genomes.values())).codes,
         length=cut[1],
         task_names=list(genomes),
         split_names=splits.names,
-        locator=genome.locator,
+        locator=contigs.window_names,
         **columns,
     )
 

@@ -83,12 +83,7 @@ def load_genomes(
     buffer = bytearray(gap)
     tables = {name: _append(path, buffer, gap, only) for name, path in paths.items()}
     codes = np.frombuffer(buffer, dtype=np.uint8)
-    locator = ContigTable(
-        tuple(contig for table in tables.values() for contig in table.names),
-        np.concatenate([table.starts for table in tables.values()]),
-        np.concatenate([table.lengths for table in tables.values()]),
-    ).window_names
-    return {name: Genome(codes, table, padding, locator) for name, table in tables.items()}
+    return {name: Genome(codes, table) for name, table in tables.items()}
 
 
 def _append(

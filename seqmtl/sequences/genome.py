@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.intervals import merge_intervals
-
-if TYPE_CHECKING:
-    from seqmtl.sequences.windows import Locator
 
 _EXAMPLES = 5
 _VERSION = re.compile(r"\.\d+$")
@@ -82,26 +79,17 @@ class Genome:
         Encoded bases, see :mod:`seqmtl.sequences.alphabet`.
     contigs : ContigTable
         Location of this genome's contigs in `codes`.
-    padding : int
-        Minimum number of N codes (4) before, between and after the contigs.
-    locator : callable, optional
-        Names windows of the buffer, those of other genomes too if it holds any. Default: by
-        `contigs`.
     aliases : mapping of str to str
         Contigs by their names in other files, where these differ.
     """
 
     codes: NDArray[np.uint8]
     contigs: ContigTable
-    padding: int
-    locator: Locator | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
     _index: dict[str, int] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._index.update({name: i for i, name in enumerate(self.contigs.names)})
-        if self.locator is None:
-            object.__setattr__(self, "locator", self.contigs.window_names)
 
     def __len__(self) -> int:
         return len(self.contigs.names)
@@ -110,7 +98,7 @@ class Genome:
         return name in self._index
 
     def __repr__(self) -> str:
-        return f"Genome(n_contigs={len(self)}, n_bases={self.n_bases}, padding={self.padding})"
+        return f"Genome(n_contigs={len(self)}, n_bases={self.n_bases})"
 
     @property
     def names(self) -> tuple[str, ...]:
