@@ -317,7 +317,13 @@ def _genes(
     with_sites = {key for key, position in rows if position in true_positions}
     genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
     with_true_sites = [t for t in transcripts if _gene(t) in genes]
-    return genome.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
+    contig = genome.indices([t.contig for t in with_true_sites])
+    bounds = np.array([(t.start, t.end) for t in with_true_sites], dtype=np.int64).reshape(-1, 2)
+    bounds = np.clip(bounds, 0, genome.lengths[contig][:, None])
+    is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
+    bounds += genome.starts[contig][:, None]
+    is_reverse = np.array([t.is_reverse for t in with_true_sites], dtype=np.bool_)
+    return [merge_intervals(bounds[is_valid & (is_reverse == strand)]) for strand in (False, True)]
 
 
 def _keys(annotated: Sites) -> list[tuple[str, int]]:

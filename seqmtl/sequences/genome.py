@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences.intervals import merge_intervals
-
 _EXAMPLES = 5
 _VERSION = re.compile(r"\.\d+$")
 
@@ -143,24 +141,6 @@ class Genome:
         """Return the index of each contig by its name or alias, or -1 if the genome lacks it."""
         index = {name: self._index.get(self.aliases.get(name, name), -1) for name in {*names}}
         return np.array([index[name] for name in names], dtype=np.int64)
-
-    def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
-        """Return disjoint intervals of the buffer on the plus and the minus strand.
-
-        Parameters
-        ----------
-        spans : sequence of (contig, start, end, is_reverse)
-            0-based half-open intervals, cut at the ends of the contigs; contigs as in `indices`.
-        """
-        columns = np.array([span[1:] for span in spans], dtype=np.int64).reshape(-1, 3)
-        contig = self.indices([span[0] for span in spans])
-        first, lengths = self.starts[contig], self.lengths[contig]
-        bounds = np.clip(columns[:, :2], 0, lengths[:, None])
-        is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
-        return [
-            merge_intervals((first[:, None] + bounds)[is_valid & (columns[:, 2] == is_reverse)])
-            for is_reverse in (0, 1)
-        ]
 
     def contig(self, name: str) -> NDArray[np.uint8]:
         """Return the codes of a contig, a view."""
