@@ -595,11 +595,11 @@ def window_rows(
             map("{}:{}".format, kinds, _named(words, part["consensus"])),
             [1000 if label > 0 else 0 for label in labels],
             _named("+-", part.is_reverse),
-            repeat(organism),
+            repeat(organism, len(part)),
             labels,
             _named(SPLITS, part["splits"]),
             map("{:.7g}".format, weights[rows].tolist()),
-            strict=False,
+            strict=True,
         )
 
 
@@ -622,8 +622,8 @@ def region_rows(
     """
     names, starts = _on_contigs(contigs, bounds[:, 0])
     ends = (bounds[:, 1] - bounds[:, 0] + starts).tolist()
-    of_splits = repeat(_MASK) if splits is None else _named(SPLITS, splits)
-    return zip(names, starts, ends, of_splits, repeat(organism), strict=False)
+    of_splits = repeat(_MASK, len(bounds)) if splits is None else _named(SPLITS, splits)
+    return zip(names, starts, ends, of_splits, repeat(organism, len(bounds)), strict=True)
 
 
 def site_rows(
@@ -645,12 +645,12 @@ def site_rows(
         names,
         starts,
         [start + length for start in starts],
-        repeat(signal),
-        repeat(0),
+        repeat(signal, len(sites)),
+        repeat(0, len(sites)),
         _named("+-", sites.is_reverse),
-        repeat(organism),
+        repeat(organism, len(sites)),
         sites["is_true"].astype(int).tolist(),
-        strict=False,
+        strict=True,
     )
 
 
