@@ -384,21 +384,16 @@ class SplitGenome:
         All contigs, in one buffer.
     regions : ndarray of int64, shape (n, 2)
         Bounds of the regions in the buffer; increasing and disjoint.
-    sites : ndarray of int64, shape (m,)
-        First base of every annotated site, in the buffer on the forward strand.
-    is_reverse : ndarray of bool, shape (m,)
-        Whether a site is on the minus strand.
-    is_true : ndarray of bool, shape (m,)
-        Whether a site is a true site of the dataset; the others were excluded from it.
+    sites : Sites
+        Every annotated site, in the buffer; the column is_true tells which are true sites of the
+        dataset. The others were excluded from it.
     masked : ndarray of int64, shape (k, 2)
         Bounds of what is left out, in the buffer; increasing and disjoint.
     """
 
     genome: Genome
     regions: NDArray[np.int64]
-    sites: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    is_true: NDArray[np.bool_]
+    sites: Sites
     masked: NDArray[np.int64]
 
 
@@ -441,24 +436,22 @@ def read_split_genome(
             regions.setdefault(name, []).append(bounds)
     masked = regions.pop(_MASK, [])
     of_split = [*chain(*regions.values())] if split is None else regions.get(split, [])
-    sites: list[NDArray[np.int64]] = []
+    starts: list[NDArray[np.int64]] = []
     is_reverse: list[bool] = []
     is_true: list[bool] = []
     column = _COLUMNS[SITES]
     for rows in _read_member(folder, SITES):
-        sites.append(_bounds(rows, column["organism"], organism, genome)[:, 0])
+        starts.append(_bounds(rows, column["organism"], organism, genome)[:, 0])
         is_of_organism = [name == organism for name in rows.texts(column["organism"])]
         is_reverse += compress(rows.is_reverse(column["strand"]), is_of_organism)
         labels = rows.texts(column["label"])
         is_true += compress((label == "1" for label in labels), is_of_organism)
-    return SplitGenome(
-        genome,
-        _sorted(of_split),
-        np.concatenate([np.empty(0, dtype=np.int64), *sites]),
+    sites = Sites(
+        np.concatenate([np.empty(0, dtype=np.int64), *starts]),
         np.array(is_reverse, dtype=np.bool_),
-        np.array(is_true, dtype=np.bool_),
-        _sorted(masked),
+        {"is_true": np.array(is_true, dtype=np.bool_)},
     )
+    return SplitGenome(genome, _sorted(of_split), sites, _sorted(masked))
 
 
 def _bounds(rows: Columns, column: int, organism: str, genome: Genome) -> NDArray[np.int64]:

@@ -113,11 +113,11 @@ def known_sites(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[KnownSi
         for is_reverse in (False, True):
             columns = []
             for held, is_donor in ((donors, True), (acceptors, False)):
-                inside = (held.sites >= begin) & (held.sites < end)
-                rows = np.flatnonzero(inside & (held.is_reverse == is_reverse))
-                places = held.sites[rows] - begin + SITE_LENGTH * (is_donor == is_reverse)
+                inside = (held.sites.starts >= begin) & (held.sites.starts < end)
+                sites = held.sites.take(inside & (held.sites.is_reverse == is_reverse))
+                places = sites.starts - begin + SITE_LENGTH * (is_donor == is_reverse)
                 places = end - begin - places if is_reverse else places
-                columns.append((places, np.full(rows.size, is_donor), held.is_true[rows]))
+                columns.append((places, np.full(len(sites), is_donor), sites["is_true"]))
             places, is_donor_, is_true = map(np.concatenate, zip(*columns, strict=True))
             order = np.lexsort([is_donor_, places])
             yield KnownSites(places[order], is_donor_[order], is_true[order])
