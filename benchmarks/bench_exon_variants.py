@@ -61,7 +61,7 @@ def genome_of(rows: Rows) -> Genome:
         size += len(row["reference"]) + PADDING
     lengths = np.array([len(row["reference"]) for row in rows])
     names = tuple(map(str, range(len(rows))))
-    return Genome(np.concatenate(parts), ContigTable(names, np.array(starts), lengths), PADDING)
+    return Genome(np.concatenate(parts), ContigTable(names, np.array(starts), lengths))
 
 
 def changes(model: PairedModel, organism: str, rows: Rows) -> NDArray[np.float64]:

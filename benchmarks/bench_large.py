@@ -43,7 +43,6 @@ def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windo
 
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
-    from seqmtl.sequences.sites import window_starts
     from seqmtl.simulation import simulate
 
     names = [f"organism{t + 1}" for t in range(tasks)]
@@ -62,8 +61,7 @@ def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windo
     for genome in made.genomes:
         sites = genome.sites.take(~genome.is_test())
         codes.append(encode(genome.letters.tobytes()))
-        ends = sites.starts + 2
-        starts.append(base + window_starts(sites.starts, ends, sites.is_reverse, window))
+        starts.append(base + made.window_starts(sites))
         reverse.append(sites.is_reverse)
         labels.append(sites["labels"])
         base += genome.letters.size

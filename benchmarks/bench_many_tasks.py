@@ -68,7 +68,6 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
 
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
-    from seqmtl.sequences.sites import window_starts
     from seqmtl.simulation import simulate
 
     n_genes = 10 + round(GENES_PER_WINDOW * n)
@@ -87,10 +86,7 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
     found = []
     for is_test in (False, True):
         sites = [genome.sites.take(genome.is_test() == is_test) for genome in made.genomes]
-        starts = [
-            base + window_starts(own.starts, own.starts + 2, own.is_reverse, WINDOW)
-            for base, own in zip(bases, sites, strict=False)
-        ]
+        starts = [base + made.window_starts(own) for base, own in zip(bases, sites, strict=False)]
         found.append(
             Windows(
                 np.concatenate(codes),

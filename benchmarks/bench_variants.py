@@ -96,7 +96,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.model is None:
         codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)
-        genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
+        genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])))
         model = make_model(args.length, args.features)
     else:
         genome, model = load_genome(args.genome, padding=1), load(args.model)

@@ -50,7 +50,6 @@ from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites, find_motifs
 from seqmtl.splicing import fit_layer, join_ends
 from seqmtl.splicing.candidates import (
-    EdgeFinder,
     EndFinder,
     cut_regions,
     end_finders,
@@ -61,7 +60,7 @@ from seqmtl.splicing.chain import run_chain, stretch_rows, to_log_odds, with_let
 from seqmtl.splicing.coding import CODING_SHAPE, GC_CUTS, Content, Transcribed
 from seqmtl.splicing.estimates import layer_of_relatives, logit
 from seqmtl.splicing.fit import OrganismData, fit_numbers, tables_of
-from seqmtl.splicing.layer import ALL, EDGES, ENDS, DonorLetters, PairLayer, U12Introns
+from seqmtl.splicing.layer import ALL, EDGES, ENDS, DonorLetters, Edge, PairLayer, U12Introns
 from seqmtl.splicing.lengths import exon_densities, length_tables
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import read_both
@@ -79,7 +78,7 @@ OFFSETS = {"donor": 50, "acceptor": 88}  # bases before the site
 MET_BY = "starter:splice"
 PIECE, MARGIN = 200_000, 10_000  # bases that are parsed at a time, and on either side
 INTRONS = 200  # that are parsed at a time
-ANY_CODON = [EdgeFinder(edge, ALL[0], None) for edge in EDGES]
+ANY_CODON = tuple(Edge(edge, 0.0, 0.0, ALL[0]) for edge in EDGES)
 #: Other decoys of genomes are drawn from all GTs (AGs).
 RULES = """\
 [decoys]
@@ -304,10 +303,10 @@ def rows_of_genome(
 ) -> Windows:
     """Return sites of the train regions of a genome, and decoys as parses meet them."""
     layer, held = met_by.layer[name]._replace(least=ALL, u12=None), read_both(*both, name, "train")
-    finders = end_finders([met_by.donor, met_by.acceptor], name, layer.donors, paths=both)
-    parts = []
+    finders = end_finders([met_by.donor, met_by.acceptor], name, layer, paths=both)
+    any_codon, parts = layer._replace(edges=ANY_CODON), []
     for bounds in cut_regions(held[0], MARGIN, PIECE):
-        sites = find_piece(finders, held, bounds, layer.coding, ANY_CODON)
+        sites = find_piece(finders, held, bounds, any_codon, {})
         parts.append(in_context(sites, layer, signal))
     return rows_met(held[0].genome.codes, Sites.join(parts), signal, n_sites, ratio)
 
@@ -315,8 +314,8 @@ def rows_of_genome(
 def rows_of_human(met_by: PairedModel, data: Path, signal: str) -> Windows:
     """Return the sites of human introns, and decoys from within, as parses of these meet them."""
     layer = met_by.layer["h_sapiens"]._replace(least=ALL, u12=None)
-    finders = end_finders([met_by.donor, met_by.acceptor], "h_sapiens", layer.donors)
-    after, before = CLEAR_OF[signal]
+    finders = end_finders([met_by.donor, met_by.acceptor], "h_sapiens", layer)
+    any_codon, (after, before) = layer._replace(edges=ANY_CODON), CLEAR_OF[signal]
     introns, texts, parts, origin = human_introns(data), [], [], 0
     while batch := [
         np.append(letters, np.uint8(OTHER)) for letters, *_ in islice(introns, INTRONS)
@@ -328,7 +327,7 @@ def rows_of_human(met_by: PairedModel, data: Path, signal: str) -> Windows:
             name: finder.find(piece, origin, end)
             for name, finder in zip(ENDS, finders, strict=True)
         }
-        ends |= find_edges(ANY_CODON, piece, origin, end, ends["donor"])
+        ends |= find_edges(any_codon, {}, piece, origin, end, ends["donor"])
         sites = join_ends(ends, codes, layer.coding, origin, stretches)
         from_begin = sites.starts - stretches[sites["stretches"], 0] - EXON
         to_end = sizes[sites["stretches"]] - 1 - 2 * EXON - from_begin
@@ -640,20 +639,18 @@ def numbers_of_clades(
         relatives = weights_of_relatives(
             model.donor.kernel, model.donor.tasks, species, like=species
         ).weights
-        layer = layer_of_relatives(model, relatives)
+        layer = layer_of_relatives(model, relatives)._replace(donors=(DonorLetters("GC", 0.0),))
         ends = [
             replace(end, kernel=extend(end.kernel, len(end.tasks), species, relatives))
             for end in (model.donor, model.acceptor)
         ]
-        finders = end_finders(ends, species, [DonorLetters("GC", 0.0)])
+        finders = end_finders(ends, species, layer)
         logits = [
             float(relatives @ [logit(end.prevalence(task)) for task in end.tasks])
             for end in (model.donor, model.acceptor)
         ]
         for letters, of_gene, span in genes:
-            pieces[clade].append(
-                labelled_sites(letters, of_gene, span, finders, logits, layer.coding)
-            )
+            pieces[clade].append(labelled_sites(letters, of_gene, span, finders, logits, layer))
             introns[clade] += [after[0] - before[1] for before, after in pairwise(of_gene)]
             exons[clade] += [end - begin for begin, end in of_gene[1:-1]]
     names = [*pieces]
@@ -664,21 +661,18 @@ def numbers_of_clades(
         {name: np.array(exons[name], dtype=np.int64) for name in names}, lengths, alike
     )
     none = Content(np.zeros(CODING_SHAPE, dtype=np.float32), 0)
-    edges, any_log_odds = {edge: (False, -1e9) for edge in EDGES}, (-1e9, -1e9)
     tasks = {
         name: OrganismData(
             pieces[name],
-            tables_of(lengths[name].size, tables[name], of_exons[name], none),
+            tables_of(
+                lengths[name].size, tables[name], of_exons[name], none, donors=["GC"]
+            )._replace(n_sites=2 * lengths[name].size),
             0.0,
-            2 * lengths[name].size,
             0.0,
-            any_log_odds,
-            edges,
-            ("GC",),
         )
         for name in names
     }
-    values = fit_numbers({name: task for name, task in tasks.items() if task.n_sites})
+    values = fit_numbers({name: task for name, task in tasks.items() if task.tables.n_sites})
     for name, of_clade in values.items():
         text = ", ".join(f"{key} {value:.2f}" for key, value in of_clade.items())
         print(f"numbers   {name:20} {len(pieces[name])} genes: {text}", flush=True)
@@ -693,7 +687,7 @@ def labelled_sites(
     span: tuple[int, int],
     finders: list[EndFinder],
     logits: list[float],
-    coding: NDArray[np.float32],
+    layer: PairLayer,
 ) -> Sites:
     """Return the sites of the chain of a gene, with log-likelihood ratios and labels."""
     piece = ContigPiece("", 0, letters)
@@ -701,10 +695,9 @@ def labelled_sites(
     for end, finder, assumed in zip(ENDS, finders, logits, strict=True):
         sites = finder.find(piece, 0, letters.size)
         ends[end] = sites.adding(log_odds=sites["log_odds"] - assumed)
-    ends |= find_edges(
-        [EdgeFinder(edge, -1e9, None) for edge in EDGES], piece, 0, letters.size, ends["donor"]
-    )
-    sites = join_ends(ends, letters, coding)
+    any_codon = layer._replace(edges=ANY_CODON)
+    ends |= find_edges(any_codon, {}, piece, 0, letters.size, ends["donor"])
+    sites = join_ends(ends, letters, layer.coding)
     places, signals = sites["places"], sites["signals"]
     true = [{end for _, end in exons[:-1]}, {begin for begin, _ in exons[1:]}]
     is_true = np.zeros(len(sites), dtype=np.bool_)

@@ -42,7 +42,7 @@ from seqmtl.files.streams import check_regular
 from seqmtl.files.write import check_outputs, output_folder, write_lines
 
 if TYPE_CHECKING:
-    from seqmtl.io.intron_chains import IntronChain
+    from seqmtl.io.junctions import IntronChain
     from seqmtl.scanning.predictor import Predictor
     from seqmtl.splicing.judging import JudgedChain
 

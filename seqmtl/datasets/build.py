@@ -32,16 +32,16 @@ from seqmtl.datasets.splits import Regions, make_regions
 from seqmtl.datasets.true_sites import (
     CROSSING,
     MASKED,
-    Exclusion,
     SiteResolver,
     TrueSites,
     count_reasons,
+    excluded_site,
 )
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.bed import check_first_field, read_chrom_map, read_regions, read_site_bed
-from seqmtl.io.dataset import genome_sum
+from seqmtl.io.dataset import Exclusion, genome_facts
 from seqmtl.io.junctions import read_junctions
 from seqmtl.io.transcripts import Annotation, Transcript
 from seqmtl.sequences import ContigTable, Genome, Windows
@@ -207,8 +207,7 @@ def _build(config: Config, number: int) -> OrganismDataset:
     for is_out, reason in ((is_masked, MASKED), (~is_in_region & ~is_masked, CROSSING)):
         rows = true_sites.sites["row"][is_out].tolist()
         true_sites.exclusions += [
-            Exclusion.of_site(annotated, row, config.site.length, reason, name, source)
-            for row in rows
+            excluded_site(annotated, row, config.site.length, reason, name, source) for row in rows
         ]
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     true = annotated.take(true_sites.sites["row"])
@@ -318,7 +317,13 @@ def _genes(
     with_sites = {key for key, position in rows if position in true_positions}
     genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
     with_true_sites = [t for t in transcripts if _gene(t) in genes]
-    return genome.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
+    contig = genome.indices([t.contig for t in with_true_sites])
+    bounds = np.array([(t.start, t.end) for t in with_true_sites], dtype=np.int64).reshape(-1, 2)
+    bounds = np.clip(bounds, 0, genome.lengths[contig][:, None])
+    is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
+    bounds += genome.starts[contig][:, None]
+    is_reverse = np.array([t.is_reverse for t in with_true_sites], dtype=np.bool_)
+    return [merge_intervals(bounds[is_valid & (is_reverse == strand)]) for strand in (False, True)]
 
 
 def _keys(annotated: Sites) -> list[tuple[str, int]]:
@@ -352,8 +357,7 @@ def _join(
     )
     consensus = (drawn["strata"] % n_sequences).astype(np.int8)
     drawn = drawn.adding(consensus=consensus, row=np.full(len(drawn), -1))
-    windows = Sites.join([true, drawn])
-    windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
+    windows = Sites.join([true, drawn]).in_order()
     codes_of_windows = Windows(
         genome.codes, windows.starts, resolver.window, is_reverse=windows.is_reverse
     )
@@ -362,13 +366,6 @@ def _join(
         splits=regions.of_windows(windows.starts, resolver.window),
         prints=fingerprints(codes_of_windows),
     )
-    facts = {
-        "path": organism.genome,
-        "bytes": os.path.getsize(organism.genome),
-        "n_contigs": len(genome),
-        "n_bases": genome.n_bases,
-        "crc32": genome_sum(genome),
-    }
     exclusions = true_sites.exclusions + [
         Exclusion.of_many(count, reason, name, organism.genome)
         for reason, count in decoys.excluded.items()
@@ -376,7 +373,7 @@ def _join(
     ]
     return OrganismDataset(
         organism=name,
-        genome=facts,
+        genome=genome_facts(organism.genome, genome),
         contigs=genome.contigs,
         windows=windows,
         annotated=annotated,
@@ -394,17 +391,7 @@ def _excluded_transcripts(name: str, annotation: Annotation | None) -> list[Excl
     if annotation is None:
         return []
     return [
-        Exclusion(
-            name,
-            row.contig,
-            row.start,
-            row.end,
-            row.strand,
-            row.name or ".",
-            row.reason,
-            1,
-            f"{annotation.path}:{row.line}",
-        )
+        Exclusion(name, *row[1:5], row.name or ".", row.reason, 1, f"{annotation.path}:{row.line}")
         for row in annotation.exclusions
     ]
 

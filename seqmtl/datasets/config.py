@@ -22,7 +22,6 @@ logger = logging.getLogger(__name__)
 
 #: Length of the site of each signal in bases.
 SITE_LENGTHS = {"donor": 2, "acceptor": 2, "tss": 1, "start": 3, "stop": 3, "polya": 1}
-SPLITS = ("train", "valid", "test")
 
 _Kind = TypeVar("_Kind")
 

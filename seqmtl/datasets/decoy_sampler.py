@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.datasets.config import SPLITS, DecoyRules
+from seqmtl.datasets.config import DecoyRules
 from seqmtl.datasets.splits import Regions
 from seqmtl.datasets.true_sites import SiteResolver, TrueSites, word_numbers
-from seqmtl.sequences.candidates import clean_windows, count_strata, draw, memory_blocks
+from seqmtl.io.dataset import SPLITS
 from seqmtl.sequences.intervals import interval_mask, interval_values, merge_intervals
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, clean_windows
 
 #: Reasons why a position with the consensus is not a candidate, in the order of checks.
 NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
@@ -22,6 +22,15 @@ IS_SITE = "candidate that is an annotated site"
 IS_MASKED = "candidate in a masked region"
 CROSSES = "candidate whose window is across a border between splits"
 NEAR_SITE = "candidate near an annotated site"
+
+_BLOCK = 1 << 20  # bases: some arrays of 1 to 8 MiB; a plain choice
+
+#: No candidates. Candidates have the columns strata, and is_near: counted, but never drawn.
+_NONE = Sites(
+    np.zeros(0, np.int64),
+    np.zeros(0, np.bool_),
+    {"strata": np.zeros(0, np.int16), "is_near": np.zeros(0, np.bool_)},
+)
 
 
 @dataclass
@@ -78,7 +87,7 @@ class DecoySampler:
         Regions of the splits.
     rules : DecoyRules
         Number and origin of the decoys.
-    masked : ndarray of int64, shape (n, 2), optional
+    masked : ndarray of int64, shape (n, 2)
         Disjoint, increasing intervals of the buffer without a candidate.
     """
 
@@ -89,20 +98,19 @@ class DecoySampler:
         genes: list[NDArray[np.int64]],
         regions: Regions,
         rules: DecoyRules,
-        masked: NDArray[np.int64] | None = None,
+        masked: NDArray[np.int64],
     ) -> None:
         self.resolver = resolver
         self.sites = true_sites.sites
         self.genes = genes
-        self.masked = np.zeros((0, 2), dtype=np.int64) if masked is None else masked
+        self.masked = masked
         self.regions = regions
         self.rules = rules
         self.length = resolver.window
         # strata by split, by whether it is in a gene with sites on its strand, and by consensus
         self.shape = (len(SPLITS), 2, len(resolver.words))
-        site = resolver.site
-        # distance from the window start to the site on the forward strand, by strand
-        self.offsets = (site.offset, self.length - site.length - site.offset)
+        strands = np.array([False, True])
+        self.offsets = resolver.site.offsets(strands, self.length).tolist()
         all_sites = true_sites.all_sites
         self.site_windows = [
             np.sort(all_sites.starts[all_sites.is_reverse == strand] - self.offsets[strand])
@@ -117,10 +125,10 @@ class DecoySampler:
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys in two passes over the genome; memory is proportional to their number."""
-        population, free = count_strata(self._candidates(), math.prod(self.shape))
+        population, free = _count_strata(self._candidates(), math.prod(self.shape))
         excluded = {**self.excluded, NEAR_SITE: int((population - free).sum())}
         n_to_draw, n_moved, n_missing = self._plan(free)
-        windows = draw(self._candidates(), free, n_to_draw, rng)
+        windows = _draw(self._candidates(), free, n_to_draw, rng)
         return Decoys(windows, population, excluded, n_moved, n_missing)
 
     def _plan(self, free: NDArray[np.int64]) -> tuple[NDArray[np.int64], int, int]:
@@ -170,7 +178,8 @@ class DecoySampler:
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
         first = first - length + 1  # windows beyond an end are counted
-        for begin, n in memory_blocks(first, last):
+        for begin in range(first, last, _BLOCK):
+            n = min(_BLOCK, last - begin)
             clean = clean_windows(genome.codes[begin : begin + n + length - 1], length)
             near = interval_mask(self.clearance_zones, begin, n)
             split = interval_values(self.region_bounds, self.regions.splits, begin, n)
@@ -221,3 +230,82 @@ def _fill(taken: NDArray[np.int64], available: NDArray[np.int64], total: int) ->
         return taken
     n_added = _round(n_short * (remaining / remaining.sum()))
     return taken + np.minimum(n_added, remaining)
+
+
+def _count_strata(
+    candidates: Iterator[Sites], n_strata: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of candidates in each stratum, and how many of them may be drawn."""
+    population, free = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
+    for block in candidates:
+        population += np.bincount(block["strata"], minlength=n_strata)
+        free += np.bincount(block["strata"][~block["is_near"]], minlength=n_strata)
+    return population, free
+
+
+def _draw(
+    candidates: Iterator[Sites],
+    free: NDArray[np.int64],
+    n_to_draw: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Sites:
+    """Draw uniformly, without replacement; memory is proportional to the number drawn.
+
+    Parameters
+    ----------
+    candidates : iterator of Sites
+        The same candidates that were counted.
+    free, n_to_draw : ndarray of int64, shape (n_strata,)
+        Available candidates per stratum, see :func:`_count_strata`, and how many to draw.
+    rng : numpy.random.Generator
+        Random generator.
+
+    Returns
+    -------
+    Sites
+        The candidates drawn, in their order.
+    """
+    ranks = [_draw_ranks(int(n), int(k), rng) for n, k in zip(free, n_to_draw, strict=True)]
+    # ranks[s]: which of the free candidates of stratum s are drawn, in their order
+    n_passed = np.zeros(free.size, dtype=np.int64)
+    drawn = [_NONE]
+    for block in candidates:
+        strata = block["strata"]
+        rows = np.flatnonzero(~block["is_near"])
+        order = rows[np.argsort(strata[rows], kind="stable")]
+        counts = np.bincount(strata[rows], minlength=n_passed.size)
+        ends = np.cumsum(counts)
+        chosen = []
+        for stratum in np.flatnonzero(counts):
+            drawn_ranks, before = ranks[stratum], n_passed[stratum]
+            low, high = np.searchsorted(drawn_ranks, [before, before + counts[stratum]])
+            if low < high:
+                chosen.append(
+                    order[ends[stratum] - counts[stratum] + drawn_ranks[low:high] - before]
+                )
+        n_passed += counts
+        if chosen:
+            drawn.append(block.take(np.sort(np.concatenate(chosen))))
+    return Sites.join(drawn)
+
+
+def _draw_ranks(total: int, n_to_draw: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw distinct numbers, sorted, in memory proportional to their count.
+
+    Parameters
+    ----------
+    total : int
+        Upper bound of the numbers, exclusive.
+    n_to_draw : int
+        How many to draw, at most `total`.
+    rng : numpy.random.Generator
+        Random generator.
+    """
+    if 2 * n_to_draw > total:
+        return np.sort(rng.permutation(total)[:n_to_draw])
+    drawn = np.empty(0, dtype=np.int64)
+    while drawn.size < n_to_draw:
+        added = rng.integers(total, size=n_to_draw - drawn.size + n_to_draw // 8 + 8)
+        drawn = np.unique(np.concatenate([drawn, added]))
+    surplus = rng.permutation(drawn.size)[: drawn.size - n_to_draw]
+    return np.delete(drawn, surplus)

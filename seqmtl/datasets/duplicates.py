@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.datasets.config import SPLITS
 from seqmtl.datasets.homologues import count_homologues
+from seqmtl.io.dataset import SPLITS
 from seqmtl.sequences import Windows
 from seqmtl.sequences.sites import Sites
 

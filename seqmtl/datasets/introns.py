@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.datasets.config import JunctionRules
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io.junctions import Junction
+from seqmtl.io.junctions import IntronChain
 from seqmtl.io.transcripts import Annotation, ExcludedTranscript, Transcript, UncertainRegion
 from seqmtl.sequences import Genome
 from seqmtl.sequences.alphabet import encode
@@ -33,12 +33,13 @@ _MAX_TRANSCRIPTS = 5_000  # sampled for the check of letters
 _FORWARD = 1
 _UNKNOWN = 0
 _REVERSE = -1
+_STRANDS = {"+": _FORWARD, "-": _REVERSE, ".": _UNKNOWN}
 
 
 def find_introns(
     organism: str,
     source: str,
-    junctions: Sequence[Junction],
+    junctions: Sequence[IntronChain],
     genome: Genome,
     rules: JunctionRules,
     *,
@@ -57,7 +58,7 @@ def find_introns(
     ----------
     organism, source : str
         Name of the organism, and the file of the junctions, for messages.
-    junctions : sequence of Junction
+    junctions : sequence of IntronChain
         Result of :func:`seqmtl.io.junctions.read_junctions`.
     genome : Genome
         The genome, with the names of its contigs in the file.
@@ -74,10 +75,10 @@ def find_introns(
     contig = genome.indices([junction.contig for junction in junctions])
     starts, ends, inside = _locate(junctions, contig, genome)
     strand_of_letters = np.where(inside, _strand_by_letters(genome.codes, starts, ends), _UNKNOWN)
-    reads = np.array([junction.reads for junction in junctions], dtype=np.int64)
+    reads = np.array([junction.reads or 0 for junction in junctions], dtype=np.int64)
     if check_letters:
         _check_letters(source, strand_of_letters[inside & (reads >= rules.min_reads)])
-    stated = np.array([{"+": _FORWARD, "-": _REVERSE}.get(j.strand, _UNKNOWN) for j in junctions])
+    stated = np.array([_STRANDS[junction.strand] for junction in junctions])
     strand = np.where(strand_of_letters != _UNKNOWN, strand_of_letters, stated)
     strand[(contig < 0) & (strand == _UNKNOWN)] = _FORWARD  # excluded for its contig instead
     n_turned = int(((strand_of_letters != _UNKNOWN) & (stated == -strand_of_letters)).sum())
@@ -96,12 +97,22 @@ def find_introns(
     for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), strongest.tolist(), strict=True):
         is_minor = n < rules.min_share * n_strongest
         weak = FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else ""
-        contig_name, start, end, *_, line = junctions[i]
+        junction = junctions[i]
+        start, end = junction.start, junction.end
         name = f"{start + 1}-{end}:{n}"
         exons = (start - MARGIN, start), (end, end + MARGIN)
         is_reverse = bool(strand[i] < 0)
         transcripts.append(
-            Transcript(name, name, contig_name, is_reverse, exons, line=line, reads=n, weak=weak)
+            Transcript(
+                name,
+                name,
+                junction.contig,
+                is_reverse,
+                exons,
+                line=junction.line,
+                reads=n,
+                weak=weak,
+            )
         )
     if totals.size < 2 * n_few < 2 * totals.size:
         logger.warning(
@@ -122,7 +133,7 @@ def find_introns(
 
 
 def _locate(
-    junctions: Sequence[Junction], contig: NDArray[np.int64], genome: Genome
+    junctions: Sequence[IntronChain], contig: NDArray[np.int64], genome: Genome
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the intervals of introns in the genome's buffer, and which lie in their contig."""
     starts = np.array([junction.start for junction in junctions], dtype=np.int64)
@@ -187,19 +198,15 @@ def check_introns(
     """
     step = 1 + len(annotation.transcripts) // _MAX_TRANSCRIPTS
     introns = {
-        (transcript.contig, start, end, transcript.is_reverse)
+        IntronChain(transcript.contig, "+-"[transcript.is_reverse], (intron,))
         for transcript in annotation.transcripts[::step]
-        for start, end in transcript.introns
-        if end - start >= min_intron
+        for intron in transcript.introns
+        if intron[1] - intron[0] >= min_intron
     }
-    junctions = [
-        Junction(*transcript[:3], "+-"[transcript[3]], 0, 0) for transcript in sorted(introns)
-    ]
-    contig = genome.indices([transcript.contig for transcript in junctions])
+    junctions = [*introns]
+    contig = genome.indices([junction.contig for junction in junctions])
     starts, ends, inside = _locate(junctions, contig, genome)
-    stated = np.array(
-        [_FORWARD if transcript.strand == "+" else _REVERSE for transcript in junctions]
-    )
+    stated = np.array([_STRANDS[junction.strand] for junction in junctions])
     n_fit = int((_strand_by_letters(genome.codes, starts, ends) == stated)[inside].sum())
     n_introns = int(inside.sum())
     if n_introns < _MIN_JUNCTIONS or n_fit >= _MIN_SPLICED_SHARE * n_introns:
@@ -216,7 +223,7 @@ def check_introns(
 
 def _unique_intervals(
     organism: str,
-    junctions: Sequence[Junction],
+    junctions: Sequence[IntronChain],
     strand: NDArray[np.int64],
     reads: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[ExcludedTranscript]]:

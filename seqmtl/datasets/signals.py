@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io.transcripts import Annotation, Segment, Transcript, UncertainRegion
+from seqmtl.io.transcripts import (
+    Annotation,
+    Segment,
+    Transcript,
+    UncertainRegion,
+    describe_features,
+)
 from seqmtl.sequences.sites import Sites
 
 _CODON = 3
@@ -103,7 +109,8 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
         excluded = "".join(f"; excluded: {reason} ({n:,})" for reason, n in reasons.items())
         raise InputFormatError(
             f"an annotation must have {needed} for {signal} sites, but this one has none: "
-            f"{len(annotation.transcripts):,} transcripts of {annotation.describe()}{excluded}; "
+            f"{len(annotation.transcripts):,} transcripts of "
+            f"{describe_features(annotation.features)}{excluded}; "
             "give a richer annotation or choose another signal",
             path=annotation.path,
         )

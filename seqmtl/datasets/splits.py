@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.datasets.config import SPLITS, NamedSplits, SplitRules
+from seqmtl.datasets.config import NamedSplits, SplitRules
+from seqmtl.io.dataset import SPLITS
 from seqmtl.sequences.genome import Genome, unknown_contig
 
 _MIN_CONTIGS = 5
@@ -25,7 +26,7 @@ class Regions:
     starts, ends : ndarray of int64, shape (n,)
         Bounds of the regions, increasing and disjoint; each is within a contig.
     splits : ndarray of int8, shape (n,)
-        Index into :data:`seqmtl.datasets.config.SPLITS`.
+        Index into :data:`seqmtl.io.dataset.SPLITS`.
     by : str
         How they were made.
     """

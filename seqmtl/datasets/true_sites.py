@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
+from seqmtl.io.dataset import Exclusion
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, words_at
 
 logger = logging.getLogger(__name__)
 
@@ -72,45 +72,14 @@ def word_numbers(
     return table[keys]
 
 
-class Exclusion(NamedTuple):
-    """An item excluded from the dataset; a line of excluded.tsv.
-
-    Attributes
-    ----------
-    organism, contig, start, end, strand, name : str or int
-        Item and location, 0-based half-open; "." for a group of items.
-    reason : str
-        Reason of the exclusion.
-    number : int
-        Number of items.
-    source : str
-        File, and line if there is one.
-    """
-
-    organism: str
-    contig: str
-    start: int | str
-    end: int | str
-    strand: str
-    name: str
-    reason: str
-    number: int
-    source: str
-
-    @classmethod
-    def of_site(
-        cls, annotated: Sites, row: int, length: int, reason: str, organism: str, source: str
-    ) -> Exclusion:
-        """Return the record of one of the annotated sites, of this many bases."""
-        contig, name = annotated["contigs"][row], annotated["names"][row]
-        start, strand = int(annotated.starts[row]), "+-"[int(annotated.is_reverse[row])]
-        source_line = f"{source}:{annotated['lines'][row]}"
-        return cls(organism, contig, start, start + length, strand, name, reason, 1, source_line)
-
-    @classmethod
-    def of_many(cls, number: int, reason: str, organism: str, source: str) -> Exclusion:
-        """Return the record of a group of items."""
-        return cls(organism, ".", ".", ".", ".", ".", reason, number, source)
+def excluded_site(
+    annotated: Sites, row: int, length: int, reason: str, organism: str, source: str
+) -> Exclusion:
+    """Return the record of one of the annotated sites, of this many bases."""
+    contig, name = annotated["contigs"][row], annotated["names"][row]
+    start, strand = int(annotated.starts[row]), "+-"[int(annotated.is_reverse[row])]
+    line = f"{source}:{annotated['lines'][row]}"
+    return Exclusion(organism, contig, start, start + length, strand, name, reason, 1, line)
 
 
 @dataclass
@@ -171,8 +140,7 @@ class SiteResolver:
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""
-        offset = self.window - self.site.length - self.site.offset
-        return sites.starts - np.where(sites.is_reverse, offset, self.site.offset)
+        return sites.starts - self.site.offsets(sites.is_reverse, self.window)
 
     def find(
         self,
@@ -235,9 +203,8 @@ class SiteResolver:
         self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
         """Return the number of the word at each site, -1 if it has none."""
-        words = Site(0, len(self.words[0]), ",".join(self.words))
         first = starts - np.where(is_reverse, 0, self.lead)
-        return words.consensus_at(self.genome.codes, first, is_reverse)
+        return words_at(self.genome.codes, first, is_reverse, self.words)
 
     def _locate(
         self, annotated: Sites, contig: NDArray[np.int64]
@@ -246,9 +213,8 @@ class SiteResolver:
         local = annotated.starts
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
         is_inside = (local >= 0) & (local + self.site.length <= lengths)
-        return np.where(
-            is_inside, local + self.genome.starts[contig], self.genome.padding
-        ), is_inside
+        starts = self.genome.starts
+        return np.where(is_inside, local + starts[contig], starts[0]), is_inside
 
     def _with(self, all_sites: Sites, uncertain: Sites) -> Sites:
         """Add positions to the annotated ones, as weak evidence."""
@@ -258,8 +224,8 @@ class SiteResolver:
         added = Sites(keys // 2, keys % 2 > 0)
         if not len(added):
             return all_sites
-        joined = Sites.join([all_sites, added.adding(is_weak=np.ones(len(added), dtype=bool))])
-        return joined.take(np.lexsort([joined.is_reverse, joined.starts]))
+        added = added.adding(is_weak=np.ones(len(added), dtype=bool))
+        return Sites.join([all_sites, added]).in_order()
 
     def _check_contigs(
         self,
@@ -393,10 +359,7 @@ class SiteResolver:
         return TrueSites(
             sites.take(order[~is_excluded[order]]),
             Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
-            [
-                Exclusion.of_site(annotated, i, self.site.length, reasons[i], *source)
-                for i in excluded
-            ],
+            [excluded_site(annotated, i, self.site.length, reasons[i], *source) for i in excluded],
         )
 
 

@@ -14,26 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.datasets.build import OrganismDataset, build_datasets
-from seqmtl.datasets.config import SPLITS, Config
+from seqmtl.datasets.config import Config
 from seqmtl.datasets.duplicates import find_duplicates, measure_leakage
 from seqmtl.datasets.homologues import HOMOLOGUE_IN_TEST, has_homologue
-from seqmtl.datasets.true_sites import Exclusion, count_reasons
+from seqmtl.datasets.true_sites import count_reasons, excluded_site
 from seqmtl.io.dataset import (
     EXCLUDED,
-    HEADERS,
-    MASK,
     REGIONS,
     SITES,
+    SPLITS,
     WINDOWS,
-    Block,
+    Exclusion,
+    Row,
     check_folder,
+    region_rows,
+    site_rows,
+    window_rows,
     write_folder,
 )
-from seqmtl.sequences import ContigTable
 
 logger = logging.getLogger(__name__)
 
-_ROWS = 65_536
 _MIN_SHARE_LEFT = 0.5  # of the true sites of a split
 
 
@@ -83,13 +84,11 @@ def write_dataset(
         {dataset.organism: dataset.windows for dataset in datasets},
         {dataset.organism: dataset.sequences for dataset in datasets},
     )
-    exclusions = [row for dataset in datasets for row in dataset.exclusions]
-    excluded = zip(HEADERS[EXCLUDED].split(), map(list, zip(*exclusions, strict=True)), strict=True)
     tables = {
         WINDOWS: _windows(datasets, config),
         REGIONS: _regions(datasets),
         SITES: _sites(datasets, config),
-        EXCLUDED: [dict(excluded)] if exclusions else [],
+        EXCLUDED: (row for dataset in datasets for row in dataset.exclusions),
     }
     return write_folder(target, tables, _summary(datasets, config, command, leakage))
 
@@ -174,89 +173,52 @@ def _leak_exclusions(
     source = config.organisms[dataset.organism].source
     row_of = dataset.windows["row"][rows]
     for row in row_of[row_of >= 0].tolist():
-        yield Exclusion.of_site(dataset.annotated, row, length, reason, dataset.organism, source)
+        yield excluded_site(dataset.annotated, row, length, reason, dataset.organism, source)
     if n_decoys := int((row_of < 0).sum()):
         path = str(dataset.genome["path"])
         yield Exclusion.of_many(n_decoys, reason, dataset.organism, path)
 
 
-def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
-    return [names[number] for number in numbers.tolist()]
-
-
-def _located(contigs: ContigTable, starts: NDArray[np.int64]) -> tuple[list[str], list[int]]:
-    """Return the contigs of positions in the buffer, and the positions on them."""
-    contig = contigs.contig_of(starts)
-    return _named(contigs.names, contig), (starts - contigs.starts[contig]).tolist()
-
-
-def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Block]:
-    """Yield the columns of windows.tsv."""
+def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Row]:
+    """Yield the rows of windows.tsv."""
     for dataset in datasets:
-        weights = dataset.weights()
-        for first in range(0, len(dataset.windows), _ROWS):
-            rows = slice(first, first + _ROWS)
-            windows = dataset.windows.take(rows)
-            labels = windows["labels"].tolist()
-            consensus = _named(dataset.names, windows["consensus"])
-            kinds = [config.signal if label > 0 else "decoy" for label in labels]
-            contigs, starts = _located(dataset.contigs, windows.starts)
-            yield {
-                "contig": contigs,
-                "start": starts,
-                "end": [start + config.window for start in starts],
-                "name": [f"{kind}:{word}" for kind, word in zip(kinds, consensus, strict=True)],
-                "score": [1000 if label > 0 else 0 for label in labels],
-                "strand": _named("+-", windows.is_reverse),
-                "organism": dataset.organism,
-                "label": labels,
-                "split": _named(SPLITS, windows["splits"]),
-                "weight": [f"{weight:.7g}" for weight in weights[rows].tolist()],
-            }
+        yield from window_rows(
+            dataset.organism,
+            dataset.contigs,
+            dataset.windows,
+            signal=config.signal,
+            words=dataset.names,
+            weights=dataset.weights(),
+            length=config.window,
+        )
 
 
-def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[Block]:
-    """Yield the columns of regions.tsv."""
+def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[Row]:
+    """Yield the rows of regions.tsv."""
     for dataset in datasets:
-        regions, masked = dataset.regions, dataset.masked
-        for starts, ends, splits in (
-            (regions.starts, regions.ends, _named(SPLITS, regions.splits)),
-            (masked[:, 0], masked[:, 1], [MASK] * len(masked)),
-        ):
-            contigs, begins = _located(dataset.contigs, starts)
-            yield {
-                "contig": contigs,
-                "start": begins,
-                "end": (ends - starts + begins).tolist(),
-                "split": splits,
-                "organism": dataset.organism,
-            }
+        genome, regions = (dataset.organism, dataset.contigs), dataset.regions
+        bounds = np.column_stack([regions.starts, regions.ends])
+        yield from region_rows(*genome, bounds, regions.splits)
+        yield from region_rows(*genome, dataset.masked)
 
 
-def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Block]:
-    """Yield the columns of sites.tsv."""
+def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[Row]:
+    """Yield the rows of sites.tsv."""
     site = config.site
     for dataset in datasets:
         true = dataset.windows.take(dataset.windows["labels"] > 0)
-        all_sites = dataset.all_sites
-        site_offset = np.where(
-            true.is_reverse, config.window - site.length - site.offset, site.offset
-        )
-        contigs, starts = _located(dataset.contigs, all_sites.starts)
+        sites = dataset.all_sites
+        offsets = site.offsets(true.is_reverse, config.window)
         is_true = np.isin(
-            2 * all_sites.starts + all_sites.is_reverse,
-            2 * (true.starts + site_offset) + true.is_reverse,
+            2 * sites.starts + sites.is_reverse, 2 * (true.starts + offsets) + true.is_reverse
         )
-        yield {
-            "contig": contigs,
-            "start": starts,
-            "end": [start + site.length for start in starts],
-            "name": config.signal,
-            "score": 0,
-            "strand": _named("+-", all_sites.is_reverse),
-            "organism": dataset.organism,
-            "label": is_true.astype(int).tolist(),
-        }
+        yield from site_rows(
+            dataset.organism,
+            dataset.contigs,
+            sites.adding(is_true=is_true),
+            signal=config.signal,
+            length=site.length,
+        )
 
 
 def _summary(

@@ -28,6 +28,7 @@ from seqmtl.io.transcript_rows import (
     TranscriptRows,
     attribute,
     decode,
+    decode_once,
     flags_of,
     join,
     overlap,
@@ -563,7 +564,7 @@ class _Builder:
 
     def _of_group(self, name: bytes, group: TranscriptRows) -> list[Transcript]:
         """Return the transcripts of an ID."""
-        text = group.text(name)
+        text = decode_once(name, group.is_gtf)
         rows = self.rows[name]
         pieces = [group]
         if group.elsewhere or group.strand not in STRANDS:

@@ -77,23 +77,14 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
         scores.append(as_number(row.fields[4]))
     if not sites:
         raise InputFormatError("a BED of sites must have rows, but it is empty", source_name(path))
-    is_true = true_by_score(np.array(scores))
+    is_true = np.array(scores) > 0
+    if not np.isfinite(scores).all() or not is_true.any():
+        is_true[:] = True
     if n_decoys := int((~is_true).sum()):
         logger.info(
             "%s: %d records with score 0 are decoys, not sites", source_name(path), n_decoys
         )
     return list(compress(sites, is_true))
-
-
-def true_by_score(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which sites of a BED file are true, the others being decoys.
-
-    If all scores are numbers, and there are some above 0 and others, those above 0; else all.
-    """
-    is_true = scores > 0
-    if not np.isfinite(scores).all() or not is_true.any():
-        is_true[:] = True
-    return is_true
 
 
 def read_regions(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,12 @@ from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.files.streams import (
-    PathLike,
-    first_bytes,
-    line_blocks,
-    read_json,
-)
+from seqmtl.files.streams import PathLike, first_bytes, line_blocks, read_json
 from seqmtl.files.write import UNFINISHED, atomic_folder, write_json, write_lines
-from seqmtl.io.genome import load_genome, load_genomes
+from seqmtl.io.genome import load_genomes
 from seqmtl.io.tsv import Columns, LabelColumn, NameColumn, as_number, pop_row, read_columns
-from seqmtl.sequences import Genome, Windows
+from seqmtl.sequences import ContigTable, Genome, Windows
+from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +34,11 @@ SUMMARY = "summary.json"
 EXCLUDED = "excluded.tsv"
 REGIONS = "regions.tsv"
 SITES = "sites.tsv"
-MASK = "mask"  # written as the split of an excluded region
+SPLITS = ("train", "valid", "test")
+_MASK = "mask"  # written as the split of an excluded region
 #: First line of windows.tsv.
 HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
-#: First lines of the tables.
+#: First lines of the tables, whose rows are those of :func:`window_rows` and the like.
 HEADERS = {
     WINDOWS: HEADER,
     REGIONS: "#contig\tstart\tend\tsplit\torganism",
@@ -77,8 +74,7 @@ _COLUMNS = {
     for table, header in HEADERS.items()
 }
 _COLUMN = _COLUMNS[WINDOWS]
-#: Columns of some rows of a table.
-Block = Mapping[str, list[Any] | str | int]
+_ROWS = 65_536  # windows that are written at a time
 #: Remedy for a damaged dataset.
 REMEDY = "build it again with seqmtl dataset"
 
@@ -194,14 +190,9 @@ def read_dataset(
     --------
     >>> windows = read_dataset("donors", split="train")  # doctest: +SKIP
     """
-    summary = read_summary(path)
-    folder = folder_of(path)
-    chosen = chosen_organisms(summary, organism)
-    paths = {name: genome_path(folder, name, summary) for name in chosen}
+    summary, folder = read_summary(path), folder_of(path)
+    loaded = _load_genomes(folder, summary, chosen_organisms(summary, organism))
     length = int(summary["window"])
-    loaded = load_genomes(paths, padding=length)
-    for name, genome in loaded.items():
-        check_genome(name, paths[name], genome, summary)
     cut = cut or (0, length)
     windows = _read_windows(folder, loaded, length, split, cut)
     offset = summary["site"]["offset"] - cut[0]
@@ -226,15 +217,31 @@ def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[s
     return names
 
 
-def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
-    """Return the path of an organism's genome.
-
-    It is where it was relative to the dataset, if both were moved, or else where it was.
+def _load_genomes(
+    folder: str, summary: Mapping[str, Any], names: Iterable[str]
+) -> dict[str, Genome]:
+    """Read the genomes of organisms into one buffer.
 
     Raises
     ------
     SeqmtlError
-        If it is missing or its size has changed.
+        If one is missing or differs from the one used to build the dataset.
+    """
+    paths = {name: _genome_path(folder, name, summary) for name in names}
+    genomes = load_genomes(paths, padding=int(summary["window"]))
+    for name, genome in genomes.items():
+        if _checksum(genome) != summary["genomes"][name]["crc32"]:
+            raise SeqmtlError(
+                f"the genome of {name} must be the one that the dataset was made from, but the "
+                f"bases in {paths[name]} differ; restore it or build the dataset again"
+            )
+    return genomes
+
+
+def _genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
+    """Return the path of an organism's genome.
+
+    It is where it was relative to the dataset, if both were moved, or else where it was.
     """
     facts = summary["genomes"][name]
     paths = _candidate_paths(folder, name, summary)
@@ -261,27 +268,23 @@ def _candidate_paths(folder: str, name: str, summary: Mapping[str, Any]) -> list
     return list(dict.fromkeys(paths))
 
 
-def genome_sum(genome: Genome) -> int:
-    """Return a checksum of a genome (CRC-32 of the codes of its contigs, in order)."""
+def genome_facts(path: str, genome: Genome) -> dict[str, Any]:
+    """Return what the summary of a dataset has of a genome, with the path from here."""
+    return {
+        "path": path,
+        "bytes": os.path.getsize(path),
+        "n_contigs": len(genome),
+        "n_bases": genome.n_bases,
+        "crc32": _checksum(genome),
+    }
+
+
+def _checksum(genome: Genome) -> int:
+    """Return the CRC-32 of the codes of the contigs of a genome, in order."""
     value = 0
     for start, length in zip(genome.starts.tolist(), genome.lengths.tolist(), strict=True):
         value = zlib.crc32(genome.codes[start : start + length].data, value)
     return value
-
-
-def check_genome(name: str, path: str, genome: Genome, summary: Mapping[str, Any]) -> None:
-    """Check that a genome has the bases that the dataset was built from.
-
-    Raises
-    ------
-    SeqmtlError
-        If it does not.
-    """
-    if genome_sum(genome) != summary["genomes"][name]["crc32"]:
-        raise SeqmtlError(
-            f"the genome of {name} must be the one that the dataset was made from, but the bases "
-            f"in {path} differ; restore it or build the dataset again"
-        )
 
 
 def _read_windows(
@@ -327,13 +330,18 @@ def _read_windows(
     if n_past_end := int((~is_inside).sum()):
         logger.warning("%d windows skipped: beyond an end of a contig", n_past_end)
         columns = {name: column[is_inside] for name, column in columns.items()}
-    genome = next(iter(genomes.values()))
+    tables = [genome.contigs for genome in genomes.values()]
+    contigs = ContigTable(
+        tuple(name for table in tables for name in table.names),
+        np.concatenate([table.starts for table in tables]),
+        np.concatenate([table.lengths for table in tables]),
+    )
     return Windows(
-        genome.codes,
+        next(iter(genomes.values())).codes,
         length=cut[1],
         task_names=list(genomes),
         split_names=splits.names,
-        locator=genome.locator,
+        locator=contigs.window_names,
         **columns,
     )
 
@@ -376,25 +384,26 @@ class SplitGenome:
         All contigs, in one buffer.
     regions : ndarray of int64, shape (n, 2)
         Bounds of the regions in the buffer; increasing and disjoint.
-    sites : ndarray of int64, shape (m,)
-        First base of every annotated site, in the buffer on the forward strand.
-    is_reverse : ndarray of bool, shape (m,)
-        Whether a site is on the minus strand.
-    is_true : ndarray of bool, shape (m,)
-        Whether a site is a true site of the dataset; the others were excluded from it.
+    sites : Sites
+        Every annotated site, in the buffer; the column is_true tells which are true sites of the
+        dataset. The others were excluded from it.
     masked : ndarray of int64, shape (k, 2)
         Bounds of what is left out, in the buffer; increasing and disjoint.
     """
 
     genome: Genome
     regions: NDArray[np.int64]
-    sites: NDArray[np.int64]
-    is_reverse: NDArray[np.bool_]
-    is_true: NDArray[np.bool_]
+    sites: Sites
     masked: NDArray[np.int64]
 
 
-def read_split_genome(path: PathLike, organism: str, split: str | None = None) -> SplitGenome:
+def read_split_genome(
+    path: PathLike,
+    organism: str,
+    split: str | None = None,
+    *,
+    genome: Genome | None = None,
+) -> SplitGenome:
     """Read the regions of a split, and the annotated sites, of one organism of a dataset.
 
     Parameters
@@ -405,6 +414,8 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
         Organism of the dataset.
     split : str, optional
         train, valid or test. Default: all regions.
+    genome : Genome, optional
+        Its genome, if another dataset has read it.
 
     Raises
     ------
@@ -415,35 +426,32 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     """
     summary, folder = read_summary(path), folder_of(path)
     organism = chosen_organisms(summary, organism)[0]
-    fasta = genome_path(folder, organism, summary)
-    genome = load_genome(fasta, padding=int(summary["window"]))
-    check_genome(organism, fasta, genome, summary)
+    if genome is None:
+        genome = _load_genomes(folder, summary, [organism])[organism]
     regions: dict[str, list[NDArray[np.int64]]] = {}
     column = _COLUMNS[REGIONS]
     for rows in _read_member(folder, REGIONS):
         for name, run in rows.runs(column["split"]):
             bounds = _bounds(run, column["organism"], organism, genome)
             regions.setdefault(name, []).append(bounds)
-    masked = regions.pop(MASK, [])
+    masked = regions.pop(_MASK, [])
     of_split = [*chain(*regions.values())] if split is None else regions.get(split, [])
-    sites: list[NDArray[np.int64]] = []
+    starts: list[NDArray[np.int64]] = []
     is_reverse: list[bool] = []
     is_true: list[bool] = []
     column = _COLUMNS[SITES]
     for rows in _read_member(folder, SITES):
-        sites.append(_bounds(rows, column["organism"], organism, genome)[:, 0])
+        starts.append(_bounds(rows, column["organism"], organism, genome)[:, 0])
         is_of_organism = [name == organism for name in rows.texts(column["organism"])]
         is_reverse += compress(rows.is_reverse(column["strand"]), is_of_organism)
         labels = rows.texts(column["label"])
         is_true += compress((label == "1" for label in labels), is_of_organism)
-    return SplitGenome(
-        genome,
-        _sorted(of_split),
-        np.concatenate([np.empty(0, dtype=np.int64), *sites]),
+    sites = Sites(
+        np.concatenate([np.empty(0, dtype=np.int64), *starts]),
         np.array(is_reverse, dtype=np.bool_),
-        np.array(is_true, dtype=np.bool_),
-        _sorted(masked),
+        {"is_true": np.array(is_true, dtype=np.bool_)},
     )
+    return SplitGenome(genome, _sorted(of_split), sites, _sorted(masked))
 
 
 def _bounds(rows: Columns, column: int, organism: str, genome: Genome) -> NDArray[np.int64]:
@@ -502,8 +510,155 @@ def check_folder(target: Path) -> None:
         )
 
 
+class Exclusion(NamedTuple):
+    """An item excluded from a dataset; a line of excluded.tsv.
+
+    Attributes
+    ----------
+    organism, contig, start, end, strand, name : str or int
+        Item and location, 0-based half-open; "." for a group of items.
+    reason : str
+        Reason of the exclusion.
+    number : int
+        Number of items.
+    source : str
+        File, and line if there is one.
+    """
+
+    organism: str
+    contig: str
+    start: int | str
+    end: int | str
+    strand: str
+    name: str
+    reason: str
+    number: int
+    source: str
+
+    @classmethod
+    def of_many(cls, number: int, reason: str, organism: str, source: str) -> Exclusion:
+        """Return the record of a group of items."""
+        return cls(organism, ".", ".", ".", ".", ".", reason, number, source)
+
+
+#: A row of a table.
+Row = Iterable[object]
+
+
+def window_rows(
+    organism: str,
+    contigs: ContigTable,
+    windows: Sites,
+    *,
+    signal: str,
+    words: Sequence[str],
+    weights: NDArray[np.float32],
+    length: int,
+) -> Iterator[Row]:
+    """Yield the rows of the windows of an organism.
+
+    Parameters
+    ----------
+    organism : str
+        Its name.
+    contigs : ContigTable
+        Contigs of its genome in the buffer.
+    windows : Sites
+        Windows in the buffer; the columns are labels (1 or -1), splits, numbers in
+        :data:`SPLITS`, and consensus, numbers in `words`.
+    signal : str
+        The signal.
+    words : sequence of str
+        Letters that sites have.
+    weights : ndarray of float32, shape (n,)
+        Number of genomic positions that each window stands for.
+    length : int
+        Bases of a window.
+    """
+    for first in range(0, len(windows), _ROWS):
+        rows = slice(first, first + _ROWS)
+        part = windows.take(rows)
+        labels = part["labels"].tolist()
+        kinds = [signal if label > 0 else "decoy" for label in labels]
+        names, starts = _on_contigs(contigs, part.starts)
+        yield from zip(
+            names,
+            starts,
+            [start + length for start in starts],
+            map("{}:{}".format, kinds, _named(words, part["consensus"])),
+            [1000 if label > 0 else 0 for label in labels],
+            _named("+-", part.is_reverse),
+            repeat(organism, len(part)),
+            labels,
+            _named(SPLITS, part["splits"]),
+            map("{:.7g}".format, weights[rows].tolist()),
+            strict=True,
+        )
+
+
+def region_rows(
+    organism: str,
+    contigs: ContigTable,
+    bounds: NDArray[np.int64],
+    splits: NDArray[np.int8] | None = None,
+) -> Iterator[Row]:
+    """Return the rows of regions of an organism.
+
+    Parameters
+    ----------
+    organism, contigs
+        As :func:`window_rows` takes them.
+    bounds : ndarray of int64, shape (n, 2)
+        First base of each in the buffer, and the base after its last one.
+    splits : ndarray of int8, shape (n,), optional
+        Numbers in :data:`SPLITS`. Default: the regions are masked.
+    """
+    names, starts = _on_contigs(contigs, bounds[:, 0])
+    ends = (bounds[:, 1] - bounds[:, 0] + starts).tolist()
+    of_splits = repeat(_MASK, len(bounds)) if splits is None else _named(SPLITS, splits)
+    return zip(names, starts, ends, of_splits, repeat(organism, len(bounds)), strict=True)
+
+
+def site_rows(
+    organism: str, contigs: ContigTable, sites: Sites, *, signal: str, length: int
+) -> Iterator[Row]:
+    """Return the rows of annotated sites of an organism.
+
+    Parameters
+    ----------
+    organism, contigs, signal
+        As :func:`window_rows` takes them.
+    sites : Sites
+        Sites in the buffer; the column is_true tells which are true sites of the dataset.
+    length : int
+        Bases of a site.
+    """
+    names, starts = _on_contigs(contigs, sites.starts)
+    return zip(
+        names,
+        starts,
+        [start + length for start in starts],
+        repeat(signal, len(sites)),
+        repeat(0, len(sites)),
+        _named("+-", sites.is_reverse),
+        repeat(organism, len(sites)),
+        sites["is_true"].astype(int).tolist(),
+        strict=True,
+    )
+
+
+def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
+    return [names[number] for number in numbers.tolist()]
+
+
+def _on_contigs(contigs: ContigTable, starts: NDArray[np.int64]) -> tuple[list[str], list[int]]:
+    """Return the contigs of positions in the buffer, and the positions on them."""
+    contig = contigs.contig_of(starts)
+    return _named(contigs.names, contig), (starts - contigs.starts[contig]).tolist()
+
+
 def write_folder(
-    target: Path, tables: Mapping[str, Iterable[Block]], summary: Mapping[str, Any]
+    target: Path, tables: Mapping[str, Iterable[Row]], summary: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Write the folder of a dataset; return its summary.
 
@@ -511,9 +666,8 @@ def write_folder(
     ----------
     target : path
         The folder, see :func:`seqmtl.files.write.atomic_folder`.
-    tables : mapping of str to iterable of mapping
-        Columns of each of :data:`HEADERS`, by name, some rows at a time; a number or a text stands
-        for a column of the same.
+    tables : mapping of str to iterable
+        Rows of each of :data:`HEADERS`.
     summary : mapping
         The summary but its first keys, with the paths of genomes from here.
     """
@@ -531,17 +685,8 @@ def write_folder(
         "genomes": genomes,
     }
     with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
-        for name, blocks in tables.items():
-            lines = chain.from_iterable(_lines(_COLUMNS[name], block) for block in blocks)
+        for name, rows in tables.items():
+            lines = ("\t".join(map(str, row)) + "\n" for row in rows)
             write_lines(scratch / name, chain([f"{HEADERS[name]}\n"], lines))
         write_json(scratch / SUMMARY, summary)
     return dict(summary)
-
-
-def _lines(names: Iterable[str], block: Block) -> Iterator[str]:
-    """Yield the lines of a block of columns."""
-    columns = [block[name] for name in names]
-    n = len(next(column for column in columns if isinstance(column, list)))
-    full = [column if isinstance(column, list) else [column] * n for column in columns]
-    for row in zip(*full, strict=True):
-        yield "\t".join(map(str, row)) + "\n"

@@ -51,17 +51,19 @@ def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = 
     ValueError
         If the file has none of the contigs in `only`; the message names contigs of both.
     """
-    return _load({"genome": path}, padding, only)["genome"]
+    return load_genomes({"genome": path}, padding=padding, only=only)["genome"]
 
 
-def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Genome]:
+def load_genomes(
+    paths: Mapping[str, PathLike], *, padding: int, only: Collection[str] | None = None
+) -> dict[str, Genome]:
     """Read several genomes into a shared buffer, so that their windows join without copying.
 
     Parameters
     ----------
     paths : mapping of str to path-like
         FASTA file of each genome, see :func:`load_genome`.
-    padding : int
+    padding, only
         See :func:`load_genome`.
 
     Returns
@@ -74,12 +76,6 @@ def load_genomes(paths: Mapping[str, PathLike], *, padding: int) -> dict[str, Ge
     InputFormatError
         See :func:`load_genome`.
     """
-    return _load(paths, padding, None)
-
-
-def _load(
-    paths: Mapping[str, PathLike], padding: int, only: Collection[str] | None
-) -> dict[str, Genome]:
     if padding < 0:
         raise ValueError(f"padding must be 0 or more, got {padding}; give the window length")
     padding = max(1, int(padding))
@@ -87,12 +83,7 @@ def _load(
     buffer = bytearray(gap)
     tables = {name: _append(path, buffer, gap, only) for name, path in paths.items()}
     codes = np.frombuffer(buffer, dtype=np.uint8)
-    locator = ContigTable(
-        tuple(contig for table in tables.values() for contig in table.names),
-        np.concatenate([table.starts for table in tables.values()]),
-        np.concatenate([table.lengths for table in tables.values()]),
-    ).window_names
-    return {name: Genome(codes, table, padding, locator) for name, table in tables.items()}
+    return {name: Genome(codes, table) for name, table in tables.items()}
 
 
 def _append(

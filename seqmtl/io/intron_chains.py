@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, source_name
 from seqmtl.io.annotation import read_annotation
-from seqmtl.io.junctions import Intron, introns_by_line, is_gff, is_hint, is_intron, read_junctions
-from seqmtl.io.transcripts import Segment
+from seqmtl.io.junctions import (
+    Intron,
+    IntronChain,
+    introns_by_line,
+    is_gff,
+    is_hint,
+    is_intron,
+    read_junctions,
+)
 from seqmtl.io.tsv import read_rows
 
 #: The attribute that a copy of a file gets.
@@ -19,34 +25,6 @@ ATTRIBUTE = "intron_probability"
 _BED6_FIELDS, _BED12_FIELDS = 6, 12
 _N_BLOCKS = 9  # column of the number of blocks
 _GTF_NAME = re.compile(rb'(?:^|[\s;])transcript_id\s+["\w]')
-
-
-class IntronChain(NamedTuple):
-    """The introns of a transcript, or a single one.
-
-    Attributes
-    ----------
-    contig : str
-        Contig.
-    strand : str
-        ``+``, ``-``, or ``.`` if the file does not say.
-    introns : tuple of (int, int)
-        By position on the forward strand, 0-based half-open.
-    transcript, gene : str
-        Names, or empty.
-    reads : int or None
-        Number of reads.
-    line : int
-        1-based line of the row of its transcript, its first exon, or its first row.
-    """
-
-    contig: str
-    strand: str
-    introns: tuple[Segment, ...]
-    transcript: str = ""
-    gene: str = ""
-    reads: int | None = None
-    line: int = 0
 
 
 def has_genes(path: PathLike) -> bool:
@@ -107,20 +85,7 @@ def read_intron_chains(path: PathLike) -> tuple[list[IntronChain], str]:
             for transcript in transcripts
         }
         return [*chains.values()], "genes" if is_of_genes else "rows"
-    junctions = read_junctions(path)
-    single = [
-        IntronChain(
-            junction.contig,
-            junction.strand,
-            ((junction.start, junction.end),),
-            "",
-            "",
-            junction.reads,
-            junction.line,
-        )
-        for junction in junctions
-    ]
-    return single, "hints" if is_gff(first.fields) else "rows"
+    return read_junctions(path), "hints" if is_gff(first.fields) else "rows"
 
 
 def _has_transcripts(path: PathLike) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, source_name
-from seqmtl.io.transcripts import read_blocks
+from seqmtl.io.transcripts import Segment, read_blocks
 from seqmtl.io.tsv import Row, as_number, is_coordinate, read_rows
 
 logger = logging.getLogger(__name__)
@@ -38,29 +38,42 @@ _MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})(?!\d)")
 Intron = tuple[str, int, int, str]
 
 
-class Junction(NamedTuple):
-    """An intron that reads span.
+class IntronChain(NamedTuple):
+    """The introns of a transcript, or a single one.
 
     Attributes
     ----------
     contig : str
         Contig.
-    start, end : int
-        The intron, 0-based half-open.
     strand : str
-        ``+`` or ``-`` as the file says, or ``.`` if it does not.
-    reads : int
+        ``+``, ``-``, or ``.`` if the file does not say.
+    introns : tuple of (int, int)
+        By position on the forward strand, 0-based half-open.
+    transcript, gene : str
+        Names, or empty.
+    reads : int or None
         Number of reads.
     line : int
-        1-based line where it is first.
+        1-based line of the row of its transcript, its first exon, or its first row.
     """
 
     contig: str
-    start: int
-    end: int
     strand: str
-    reads: int
-    line: int
+    introns: tuple[Segment, ...]
+    transcript: str = ""
+    gene: str = ""
+    reads: int | None = None
+    line: int = 0
+
+    @property
+    def start(self) -> int:
+        """First base of the first intron."""
+        return self.introns[0][0]
+
+    @property
+    def end(self) -> int:
+        """End of the last intron (exclusive)."""
+        return self.introns[-1][1]
 
 
 def is_gff(fields: Sequence[str]) -> bool:
@@ -87,7 +100,7 @@ def is_intron(fields: Sequence[str]) -> bool:
     return fields[2].lower() == "intron"
 
 
-def read_junctions(path: PathLike) -> list[Junction]:
+def read_junctions(path: PathLike) -> list[IntronChain]:
     """Read splice junctions; the format is detected from the columns.
 
     ========  ======================================================================================
@@ -111,8 +124,8 @@ def read_junctions(path: PathLike) -> list[Junction]:
 
     Returns
     -------
-    list of Junction
-        In the order of the file.
+    list of IntronChain
+        Introns one by one, with their reads, in the order of the file.
 
     Raises
     ------
@@ -136,8 +149,8 @@ def read_junctions(path: PathLike) -> list[Junction]:
     counted = "rows" if by_row else "those of the file"
     logger.info("%s: %s, %d junctions; reads are %s", path, rows.kind, len(counts), counted)
     return [
-        Junction(*key, rows if by_row else reads, line)
-        for key, (reads, rows, line) in counts.items()
+        IntronChain(contig, strand, ((start, end),), reads=n_rows if by_row else reads, line=line)
+        for (contig, start, end, strand), (reads, n_rows, line) in counts.items()
     ]
 
 

@@ -217,13 +217,14 @@ class _TableReader:
             )
         else:
             self._columns, blocks = read_table(path, ["sequence"] + ["label"] * require_labels)
+        named = self._columns, self._source
         if organism is None and "organism" not in self._columns:
-            self._check_no_other_name("organism", "give the organism of all rows")
+            check_no_other_name(*named, "organism", "give the organism of all rows")
             self._organism = UNNAMED
         if split is not None:
-            self._check_no_other_name("split", "use all rows (--split all)")
+            check_no_other_name(*named, "split", "use all rows (--split all)")
         if site is None:
-            self._check_no_other_name("site", "remove it")
+            check_no_other_name(*named, "site", "remove it")
         for name in self._columns if require_labels and not self._is_fasta else ():
             if name.lower() in _WEIGHTS and is_first_time((self._source, name)):
                 logger.warning(
@@ -245,10 +246,6 @@ class _TableReader:
         self._base = base
         self._has_site = site is not None or "site" in self._columns
         self._first_site: tuple[int, int] | None = None
-
-    def _check_no_other_name(self, wanted: str, remedy: str) -> None:
-        if wanted not in self._columns:
-            check_no_other_name(self._columns, wanted, self._source, remedy)
 
     def read(self) -> Windows:
         """Read the next rows, until there are n windows or a few more, and return these."""

@@ -315,10 +315,6 @@ class TranscriptRows:
         is_right = all(end != right for _, end in self.parts[UTR])
         return _LEFT * is_left | _RIGHT * is_right
 
-    def text(self, name: bytes) -> str:
-        """Decode a name: undo %XX of GFF3, drop the gene before the name of GTF."""
-        return decode_once(name, self.is_gtf)
-
     def _coding(self, is_reverse: bool) -> list[tuple[Sequence[Segment], int | None]]:
         """Return segments and phase of each coding sequence, or one entry without segments."""
         segments = self.parts[CDS]

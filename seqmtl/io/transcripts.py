@@ -179,10 +179,6 @@ class Annotation:
         """Contigs with transcripts, in order of appearance."""
         return list(dict.fromkeys(transcript.contig for transcript in self.transcripts))
 
-    def describe(self) -> str:
-        """Summarise the contents of the file, for messages."""
-        return describe_features(self.features)
-
 
 def describe_features(features: dict[str, int]) -> str:
     """List the most common feature types with their counts."""

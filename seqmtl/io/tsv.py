@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain, compress, count, groupby, repeat
 from typing import Any, NamedTuple, NoReturn
@@ -29,7 +29,6 @@ MAX_DIGITS = 18
 WHOLE_NUMBER = f"a whole number of up to {MAX_DIGITS} digits"
 #: Bytes of the longest name of an organism, a split or a contig.
 LONGEST_NAME = 255
-LABEL_RULE = "label must be 1, -1 or 0"
 #: What pandas, R and Python write for a missing value, in lower case.
 MISSING = frozenset(("nan", "na", "n/a", "<na>", "none", "null"))
 
@@ -68,11 +67,6 @@ def as_number(text: str) -> float:
         return float("nan")
 
 
-#: Columns of contig, start and end; without an end, an interval is a single base.
-IntervalColumns = tuple[int, int, int | None]
-BED: IntervalColumns = (0, 1, 2)
-
-
 class Row(NamedTuple):
     """A row of tab-separated text; its methods raise InputFormatError with the file and the line.
 
@@ -102,7 +96,7 @@ class Row(NamedTuple):
         if len(self.fields) < min_columns:
             self.refuse(f"{rule}, got {len(self.fields)}; {remedy}")
 
-    def check_width(self, n_columns: int, separator: str = "\t") -> None:
+    def check_width(self, n_columns: int, separator: str) -> None:
         """Refuse a row of another number of columns than the first."""
         if len(self.fields) != n_columns:
             kind = "comma" if separator == "," else "tab"
@@ -137,15 +131,10 @@ class Row(NamedTuple):
         return "."
 
     def interval(
-        self,
-        lengths: Mapping[str, int],
-        columns: IntervalColumns = BED,
-        what: str = "an interval",
-        remedy: str = "",
+        self, lengths: Mapping[str, int], what: str = "an interval", remedy: str = ""
     ) -> tuple[str, int, int]:
-        """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
-        contig, start = self.fields[columns[0]], self.integer(columns[1], "start")
-        end = start + 1 if columns[2] is None else self.integer(columns[2], "end")
+        """Return contig, start and end of BED, given the lengths of the contigs."""
+        contig, start, end = self.fields[0], self.integer(1, "start"), self.integer(2, "end")
         length = lengths.get(contig)
         if length is None:
             self.refuse(unknown_contig([contig], list(lengths)))
@@ -255,19 +244,14 @@ class Columns:
         return np.fromiter(map("-".__eq__, strands), np.bool_, len(strands))
 
     def intervals(
-        self,
-        lengths: Mapping[str, int],
-        columns: IntervalColumns = BED,
-        what: str = "an interval",
-        remedy: str = "",
+        self, lengths: Mapping[str, int], what: str = "an interval", remedy: str = ""
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
         """Return contigs, starts and ends, see :meth:`Row.interval`."""
-        contigs, starts = self.texts(columns[0]), self.integers(columns[1], "start")
+        contigs, starts, ends = self.texts(0), self.integers(1, "start"), self.integers(2, "end")
         n_bases = np.fromiter(map(lengths.get, contigs, repeat(-1)), np.int64, len(contigs))
-        ends = starts + 1 if columns[2] is None else self.integers(columns[2], "end")
         if not ((starts < ends) & (ends <= n_bases)).all():
             for row in self:
-                row.interval(lengths, columns, what, remedy)
+                row.interval(lengths, what, remedy)
         return contigs, starts, ends
 
 
@@ -309,14 +293,7 @@ def separator_of(header: bytes) -> str:
     return "," if b"," in header and b"\t" not in header else "\t"
 
 
-def fields_of(
-    row: bytes,
-    separator: str,
-    source: str | None = None,
-    line: int | None = None,
-    *,
-    has_quotes: bool = True,
-) -> list[str]:
+def fields_of(row: bytes, separator: str, source: str, line: int, *, has_quotes: bool) -> list[str]:
     """Return the fields of a row; with `has_quotes` they may be in double quotes, on one line.
 
     Raises
@@ -428,17 +405,17 @@ _LIKE = {
 }
 
 
-def check_no_other_name(names: Iterable[str], wanted: str, source: str, remedy: str) -> None:
-    """Refuse names of columns or keys among which one seems to be meant as another.
+def check_no_other_name(names: Collection[str], source: str, wanted: str, remedy: str) -> None:
+    """Refuse names of columns or keys that lack one, if another seems to be meant as it.
 
     Parameters
     ----------
-    names : iterable of str
+    names : collection of str
         The names.
-    wanted : {"organism", "split", "site"}
-        The name that none of them is.
     source : str
         The file.
+    wanted : {"organism", "split", "site"}
+        The one that may be missing.
     remedy : str
         What to do besides renaming it.
 
@@ -447,6 +424,8 @@ def check_no_other_name(names: Iterable[str], wanted: str, source: str, remedy: 
     InputFormatError
         If there is one.
     """
+    if wanted in names:
+        return
     lowered = {name.lower(): name for name in names}
     for name in [*get_close_matches(wanted, lowered, n=1, cutoff=_ALMOST), *_LIKE[wanted]]:
         if name in lowered:
@@ -604,7 +583,7 @@ class LabelColumn:
         """Take note of another label of negatives."""
         negative = text.removesuffix(".0")
         if negative not in ("-1", "0"):
-            message = f"{LABEL_RULE}, got {text!r}; correct it"
+            message = f"label must be 1, -1 or 0, got {text!r}; correct it"
             raise InputFormatError(message, path=self.source, line=line)
         self._signs[text] = -1
         self._first_line.setdefault(negative, line)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.sequences import Windows, encode
 from seqmtl.sequences.consensus import AGREEMENT, SAMPLE
+from seqmtl.sequences.sites import words_at
 
 logger = logging.getLogger(__name__)
 
@@ -95,18 +96,15 @@ class Site:
         is_reverse : ndarray of bool, shape (n,)
             Whether a site is on the minus strand.
         """
-        letters = codes[starts[:, np.newaxis] + np.arange(self.length)]
-        other = np.where(letters < 4, 3 - letters, letters)[:, ::-1]
-        letters = np.where(is_reverse[:, np.newaxis], other, letters)
-        numbers = np.full(starts.size, -1, dtype=np.int8)
-        for number, word in enumerate(self.consensus):
-            numbers[(letters == encode(word)).all(axis=1)] = number
-        return numbers
+        return words_at(codes, starts, is_reverse, self.consensus)
+
+    def offsets(self, is_reverse: NDArray[np.bool_], length: int) -> NDArray[np.int64]:
+        """Return the bases of windows of this length before their sites, on the forward strand."""
+        return np.where(is_reverse, length - self.length - self.offset, self.offset)
 
     def consensus_of(self, windows: Windows) -> NDArray[np.int8]:
         """Return which consensus is at the site of each window, -1 if none, shape (n,)."""
-        behind = windows.length - self.offset - self.length
-        starts = windows.starts + np.where(windows.is_reverse, behind, self.offset)
+        starts = windows.starts + self.offsets(windows.is_reverse, windows.length)
         return self.consensus_at(windows.codes, starts, windows.is_reverse)
 
     def letters_at(self, base: int) -> NDArray[np.uint8]:

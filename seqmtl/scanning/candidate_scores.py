@@ -22,9 +22,8 @@ from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.finder import SiteFinder, finder_of
-from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.intervals import is_inside
-from seqmtl.sequences.sites import Sites, find_motifs
+from seqmtl.sequences.sites import Sites, clean_windows, find_motifs
 from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
@@ -218,10 +217,10 @@ def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[S
     True if the window contains only A, C, G, T; leave the other candidates out.
     """
     length = finder.length
-    keys = _keys(split_genome.sites, split_genome.is_reverse)
+    keys = _keys(split_genome.sites.starts, split_genome.sites.is_reverse)
     order = np.argsort(keys)
     keys = keys[order]
-    is_true = split_genome.is_true[order]
+    is_true = split_genome.sites["is_true"][order]
     offsets = finder.offset(False), finder.offset(True)
     for begin, end in split_genome.regions.tolist():
         for first in range(begin, max(begin, end - length) + 1, BLOCK):  # at least one block

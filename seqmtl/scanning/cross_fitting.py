@@ -118,7 +118,7 @@ def _assign_folds(split_genome: SplitGenome) -> tuple[NDArray[np.int64], NDArray
         for (a, b), k in zip(split_genome.regions, n, strict=True)
     ]
     pieces = np.array([pair for region_edges in edges for pair in pairwise(region_edges)])
-    sites = np.sort(split_genome.sites[split_genome.is_true])
+    sites = np.sort(split_genome.sites.starts[split_genome.sites["is_true"]])
     n_true = np.searchsorted(sites, pieces[:, 1]) - np.searchsorted(sites, pieces[:, 0])
     fold_of = np.zeros(len(pieces), dtype=np.int64)
     load = np.zeros(FOLDS)

@@ -36,7 +36,7 @@ from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, letter_reme
 from seqmtl.sequences.sites import Sites
 
 if TYPE_CHECKING:
-    from seqmtl.io.intron_chains import IntronChain
+    from seqmtl.io.junctions import IntronChain
     from seqmtl.splicing.judging import JudgedChain
     from seqmtl.variant_effects.effects import AlleleScorer
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from seqmtl.sequences.intervals import merge_intervals
-
-if TYPE_CHECKING:
-    from seqmtl.sequences.windows import Locator
 
 _EXAMPLES = 5
 _VERSION = re.compile(r"\.\d+$")
@@ -82,26 +77,17 @@ class Genome:
         Encoded bases, see :mod:`seqmtl.sequences.alphabet`.
     contigs : ContigTable
         Location of this genome's contigs in `codes`.
-    padding : int
-        Minimum number of N codes (4) before, between and after the contigs.
-    locator : callable, optional
-        Names windows of the buffer, those of other genomes too if it holds any. Default: by
-        `contigs`.
     aliases : mapping of str to str
         Contigs by their names in other files, where these differ.
     """
 
     codes: NDArray[np.uint8]
     contigs: ContigTable
-    padding: int
-    locator: Locator | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
     _index: dict[str, int] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._index.update({name: i for i, name in enumerate(self.contigs.names)})
-        if self.locator is None:
-            object.__setattr__(self, "locator", self.contigs.window_names)
 
     def __len__(self) -> int:
         return len(self.contigs.names)
@@ -110,7 +96,7 @@ class Genome:
         return name in self._index
 
     def __repr__(self) -> str:
-        return f"Genome(n_contigs={len(self)}, n_bases={self.n_bases}, padding={self.padding})"
+        return f"Genome(n_contigs={len(self)}, n_bases={self.n_bases})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,24 +141,6 @@ class Genome:
         """Return the index of each contig by its name or alias, or -1 if the genome lacks it."""
         index = {name: self._index.get(self.aliases.get(name, name), -1) for name in {*names}}
         return np.array([index[name] for name in names], dtype=np.int64)
-
-    def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
-        """Return disjoint intervals of the buffer on the plus and the minus strand.
-
-        Parameters
-        ----------
-        spans : sequence of (contig, start, end, is_reverse)
-            0-based half-open intervals, cut at the ends of the contigs; contigs as in `indices`.
-        """
-        columns = np.array([span[1:] for span in spans], dtype=np.int64).reshape(-1, 3)
-        contig = self.indices([span[0] for span in spans])
-        first, lengths = self.starts[contig], self.lengths[contig]
-        bounds = np.clip(columns[:, :2], 0, lengths[:, None])
-        is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
-        return [
-            merge_intervals((first[:, None] + bounds)[is_valid & (columns[:, 2] == is_reverse)])
-            for is_reverse in (0, 1)
-        ]
 
     def contig(self, name: str) -> NDArray[np.uint8]:
         """Return the codes of a contig, a view."""

@@ -1,4 +1,4 @@
-"""Sites on either strand of a sequence, with named columns; where motifs are."""
+"""Sites on either strand of a sequence, with named columns; motifs, and clean windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences.alphabet import encode, reverse_complement
+from seqmtl.sequences.alphabet import OTHER, encode, reverse_complement
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class Sites:
         return self.take(slice(first, None) if is_reverse else slice(first))
 
     def in_order(self) -> Sites:
-        """Return the sites by start, if those of plus come before those of minus."""
-        return self.take(np.argsort(self.starts, kind="stable"))
+        """Return the sites by start, and then strand, plus before minus."""
+        return self.take(np.lexsort((self.is_reverse, self.starts)))
 
     @staticmethod
     def join(parts: Iterable[Sites]) -> Sites:
@@ -68,35 +68,6 @@ class Sites:
                 for name in all_parts[0].columns
             },
         )
-
-
-def window_starts(
-    begins: NDArray[np.int64], ends: NDArray[np.int64], is_reverse: NDArray[np.bool_], length: int
-) -> NDArray[np.int64]:
-    """Return the first base, on the forward strand, of windows around sites.
-
-    With c the middle of a site and L the window length, the window of a plus-strand site starts at
-    ``floor(c) - L // 2``, and that of a minus-strand site ends at ``ceil(c) + L // 2``, its mirror
-    image. In reading direction a site of one base is at window offset ``L // 2``, one of two bases
-    at ``L // 2 - 1`` and ``L // 2``.
-
-    Parameters
-    ----------
-    begins, ends : ndarray of int64, shape (n,)
-        Intervals of the sites, 0-based half-open.
-    is_reverse : ndarray of bool, shape (n,)
-        Whether a site is on the minus strand.
-    length : int
-        Window length L in bases.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        May be below 0.
-    """
-    total = begins + ends
-    half = length // 2
-    return np.where(is_reverse, -(-total // 2) + half - length, total // 2 - half)
 
 
 def find_motifs(
@@ -127,3 +98,44 @@ def find_motifs(
             matches &= codes[k : n + k] == code
         is_motif |= matches
     return is_motif
+
+
+def words_at(
+    codes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    is_reverse: NDArray[np.bool_],
+    words: Sequence[str],
+) -> NDArray[np.int8]:
+    """Return which of several words is at each site, -1 if none.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8
+        Encoded bases of the forward strand.
+    starts : ndarray of int64, shape (n,)
+        First base of each site on the forward strand.
+    is_reverse : ndarray of bool, shape (n,)
+        Whether a site is on the minus strand.
+    words : sequence of str
+        Words of one length, in reading direction.
+
+    Returns
+    -------
+    ndarray of int8, shape (n,)
+    """
+    numbers = np.full(starts.size, -1, dtype=np.int8)
+    if not words:
+        return numbers
+    letters = codes[starts[:, np.newaxis] + np.arange(len(words[0]))]
+    other = np.where(letters < 4, 3 - letters, letters)[:, ::-1]
+    letters = np.where(is_reverse[:, np.newaxis], other, letters)
+    for number, word in enumerate(words):
+        numbers[(letters == encode(word)).all(axis=1)] = number
+    return numbers
+
+
+def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
+    """Return for each window of `length` whether it contains only A, C, G, T."""
+    n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
+    is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
+    return is_clean

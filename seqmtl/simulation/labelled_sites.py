@@ -13,12 +13,6 @@ from seqmtl.simulation.genes import Layout
 from seqmtl.simulation.motifs import MODELS
 
 
-def in_order(parts: list[Sites]) -> Sites:
-    """Return the sites of several parts by position, then strand (plus first)."""
-    sites = Sites.join(parts)
-    return sites.take(np.lexsort((sites.is_reverse, sites.starts)))
-
-
 def true_sites(genes: Layout, signal: str, chromosome_start: int) -> Sites:
     """Return the annotated sites of one chromosome.
 

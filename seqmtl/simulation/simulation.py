@@ -11,11 +11,12 @@ import numpy as np
 
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
+from seqmtl.linear_model.site import Site
 from seqmtl.relations.trees import TreeSource
-from seqmtl.sequences.sites import Sites, window_starts
+from seqmtl.sequences.sites import Sites
 from seqmtl.simulation import background, codons
 from seqmtl.simulation.genes import MEAN_INTRONS, Layout, fill_gaps, lay_out_genes
-from seqmtl.simulation.labelled_sites import decoy_pools, draw_decoys, in_order, true_sites
+from seqmtl.simulation.labelled_sites import decoy_pools, draw_decoys, true_sites
 from seqmtl.simulation.motifs import MODELS
 from seqmtl.simulation.trees import drift_traits, read_organisms
 
@@ -170,6 +171,15 @@ class Simulation:
     newick: str
     genomes: tuple[SimulatedGenome, ...]
 
+    def window_starts(self, sites: Sites) -> np.ndarray:
+        """Return the first base of the windows around sites, on the forward strand.
+
+        In reading direction, a site of a window of L bases is at bases ``L // 2 - 1`` and
+        ``L // 2``.
+        """
+        window = self.settings.window
+        return sites.starts - Site(window // 2 - 1, 2, "").offsets(sites.is_reverse, window)
+
     def windows(self, genome: SimulatedGenome, rows: slice = slice(None)) -> np.ndarray:
         """Cut the windows of a range of a genome's sites.
 
@@ -179,9 +189,8 @@ class Simulation:
             Shape (rows, window), uint8 ASCII letters, in the sense of each site's strand.
         """
         sites = genome.sites.take(rows)
-        window = self.settings.window
-        first = window_starts(sites.starts, sites.starts + 2, sites.is_reverse, window)
-        cut = genome.letters[first[:, None] + np.arange(window)]
+        first = self.window_starts(sites)
+        cut = genome.letters[first[:, None] + np.arange(self.settings.window)]
         cut[sites.is_reverse] = _COMPLEMENT[cut[sites.is_reverse][:, ::-1]]
         return cut
 
@@ -313,7 +322,7 @@ def _label_sites(
         for number, chromosome_genes in enumerate(genes)
     ]
     n_true, n_decoys = settings.n_training(organism)
-    training = in_order(true[:-1])
+    training = Sites.join(true[:-1]).in_order()
     if n_true > len(training):
         raise ValueError(
             f"n_windows of {organism} must need at most {len(training)} true sites, got {n_true}; "
@@ -336,7 +345,7 @@ def _label_sites(
         rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
         parts.append(annotated.take(rng_true.permutation(len(annotated))[:count]))
         parts.append(draw_decoys(positions, n_decoys_of_split, rng_decoys))
-    return in_order(parts)
+    return Sites.join(parts).in_order()
 
 
 def _integer(name: str, value: int, minimum: int) -> int:

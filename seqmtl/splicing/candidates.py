@@ -10,20 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import Site
 from seqmtl.scanning.candidate_scores import find_candidates
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences import encode, reverse_complement
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, words_at
 from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
-from seqmtl.splicing.genetic_code import STOPS
-from seqmtl.splicing.layer import EDGES, ENDS, DonorLetters, PairLayer, U12Introns
-from seqmtl.splicing.regions import PathLike
+from seqmtl.splicing.layer import EDGES, PairLayer
 from seqmtl.splicing.start_codons import score_starts
 
 _CODON = 3  # bases
@@ -55,10 +53,7 @@ class EndFinder(NamedTuple):
         `codes` are the letters from the base `origin` on; letters of the site model are number 0.
         Whether they are of U12-type introns, ``is_u12``, is false.
         """
-        numbers = np.zeros(len(sites), dtype=np.int8)
-        if self.others:
-            site = Site(0, len(self.others[0]), ",".join(self.others))
-            numbers += 1 + site.consensus_at(codes, sites.starts - origin, sites.is_reverse)
+        numbers = 1 + words_at(codes, sites.starts - origin, sites.is_reverse, self.others)
         return _with_log_odds(self.finder, sites, numbers, is_u12=False)
 
     def find(self, piece: ContigPiece, begin: int, end: int) -> Sites:
@@ -96,27 +91,6 @@ def _with_log_odds(
     return sites.adding(log_odds=log_odds, letters=letters, is_u12=np.full(len(sites), is_u12))
 
 
-class EdgeFinder(NamedTuple):
-    """Finder of an edge of genes.
-
-    Attributes
-    ----------
-    signal : {"start", "stop"}
-        Signal.
-    least : float
-        Least log-odds.
-    finder : SiteFinder, optional
-        Finder of its model. Without one, all codons of the kind are edges.
-    stops : tuple of str
-        Stop codons.
-    """
-
-    signal: str
-    least: float
-    finder: SiteFinder | None = None
-    stops: tuple[str, ...] = STOPS
-
-
 def cut_regions(held: SplitGenome, margin: int, size: int) -> list[tuple[int, int, int, int]]:
     """Cut regions into pieces.
 
@@ -144,38 +118,6 @@ def cut_regions(held: SplitGenome, margin: int, size: int) -> list[tuple[int, in
     ]
 
 
-#: Model of the sites of U12-type introns at one end, of one task, and the least log-odds.
-U12End = tuple[MultiTaskModel, float]
-
-
-def u12_ends(models: Sequence[MultiTaskModel], u12: U12Introns | None) -> list[U12End | None]:
-    """Return the models of U12-type introns and their least log-odds; None where there are none."""
-    return [*zip(models, u12.least, strict=True)] if u12 else [None] * len(ENDS)
-
-
-def _end_finder(
-    model: MultiTaskModel,
-    organism: str,
-    donors: Sequence[DonorLetters],
-    u12: U12End | None,
-    path: PathLike | None,
-) -> EndFinder:
-    """Return what finds the donors or the acceptors of an organism, see :func:`end_finders`."""
-    site, consensus = model.site, model.site.consensus
-    others = tuple(one.letters for one in donors if site.kind == ENDS[0])
-    words = (*consensus, *others)
-    if path is not None:
-        site = site_of_model(site, path, model.length, model.shift)
-        words = tuple(word for word in words if word in site.consensus)
-    if consensus and words:
-        site = replace(site, letters=",".join(words))
-    finder = finder_of(model, organism, site=site)
-    if u12 is None:
-        return EndFinder(finder, others)
-    of_u12, least = u12
-    return EndFinder(finder, others, finder_of(of_u12, of_u12.tasks[0]), least)
-
-
 def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
     """Return the letters of the donors of a dataset that their model lacks."""
     site = site_of_model(model.site, path, model.length, model.shift)
@@ -186,8 +128,8 @@ def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
 def end_finders(
     models: Sequence[MultiTaskModel],
     organism: str,
-    donors: Sequence[DonorLetters] = (),
-    u12: Sequence[U12End | None] = (None, None),
+    layer: PairLayer,
+    u12: Sequence[MultiTaskModel] = (),
     paths: Sequence[PathLike | None] = (None, None),
 ) -> list[EndFinder]:
     """Return what finds the donors and the acceptors of an organism.
@@ -198,36 +140,50 @@ def end_finders(
         Models of the sites.
     organism : str
         Organism of the models; one that they lack is scored from its relatives.
-    donors : sequence of DonorLetters, optional
-        Other letters of donors; acceptors have none.
-    u12 : sequence, optional
-        Result of :func:`u12_ends`, whose candidates no dataset has.
+    layer : PairLayer
+        Its layer, which tells the other letters of donors, and the least log-odds of U12 type.
+    u12 : sequence of MultiTaskModel, two, optional
+        Models of the sites of U12-type introns, whose candidates no dataset has. Default: these
+        are not found.
     paths : sequence, optional
         Datasets that have the candidates. Default: none.
     """
-    return [
-        _end_finder(model, organism, donors, of_u12, path)
-        for model, of_u12, path in zip(models, u12, paths, strict=True)
-    ]
+    finders = []
+    for k, (model, path) in enumerate(zip(models, paths, strict=True)):
+        site, consensus = model.site, model.site.consensus
+        others = () if k else tuple(one.letters for one in layer.donors)
+        words = (*consensus, *others)
+        if path is not None:
+            site = site_of_model(site, path, model.length, model.shift)
+            words = tuple(word for word in words if word in site.consensus)
+        if consensus and words:
+            site = replace(site, letters=",".join(words))
+        finder = EndFinder(finder_of(model, organism, site=site), others)
+        if u12 and layer.u12:
+            of_u12 = finder_of(u12[k], u12[k].tasks[0])
+            finder = finder._replace(u12=of_u12, least=layer.u12.least[k])
+        finders.append(finder)
+    return finders
 
 
 def edge_finders(
     layer: PairLayer, models: Mapping[str, MultiTaskModel], organism: str
-) -> list[EdgeFinder]:
-    """Return what finds the edges of genes that a layer takes, by their models or as codons."""
-    return [
-        EdgeFinder(
-            edge.signal,
-            edge.least,
-            finder_of(models[edge.signal], organism) if edge.has_model else None,
-            layer.stops,
-        )
+) -> dict[str, SiteFinder]:
+    """Return what finds the edges of genes that a layer takes by models, by signal."""
+    return {
+        edge.signal: finder_of(models[edge.signal], organism)
         for edge in layer.edges
-    ]
+        if edge.has_model
+    }
 
 
 def find_edges(
-    edges: Sequence[EdgeFinder], piece: ContigPiece, begin: int, end: int, like: Sites
+    layer: PairLayer,
+    finders: Mapping[str, SiteFinder],
+    piece: ContigPiece,
+    begin: int,
+    end: int,
+    like: Sites,
 ) -> dict[str, Sites]:
     """Return edges of genes that start at begin..end-1 of a contig, by signal.
 
@@ -236,16 +192,16 @@ def find_edges(
     """
     begin = max(begin, piece.start)
     end = max(begin, min(end, piece.start + piece.codes.size))
-    edges_of, codons = {}, None
-    for edge in edges:
-        if edge.finder is not None:
-            sites = EndFinder(edge.finder, ()).find(piece, begin, end)
+    edges, codons = {}, None
+    for edge in layer.edges:
+        if edge.has_model:
+            sites = EndFinder(finders[edge.signal], ()).find(piece, begin, end)
             sites = sites.take(sites["log_odds"] >= edge.least)
         else:
-            codons = _codons(piece, begin, end, edge.stops) if codons is None else codons
+            codons = _codons(piece, begin, end, layer.stops) if codons is None else codons
             sites = codons[edge.signal]
-        edges_of[edge.signal] = _with_columns(sites, like)
-    return edges_of
+        edges[edge.signal] = _with_columns(sites, like)
+    return edges
 
 
 def _with_columns(sites: Sites, like: Sites) -> Sites:
@@ -285,8 +241,8 @@ def find_piece(
     finders: Sequence[EndFinder],
     held: Sequence[SplitGenome],
     bounds: tuple[int, int, int, int],
-    coding: NDArray[np.float32],
-    edges: Sequence[EdgeFinder] = (),
+    layer: PairLayer,
+    edges: Mapping[str, SiteFinder],
 ) -> Sites:
     """Return the candidates of a piece of a region and of its margin.
 
@@ -298,9 +254,9 @@ def find_piece(
         Result of :func:`seqmtl.splicing.regions.read_both`.
     bounds : tuple of int, four
         One of :func:`cut_regions`.
-    coding : ndarray of float32, shape (3, 3, 1024)
-        Coding content.
-    edges : sequence of EdgeFinder, optional
+    layer : PairLayer
+        Coding content, and the edges of genes to find.
+    edges : mapping of str to SiteFinder
         Result of :func:`edge_finders`.
 
     Returns
@@ -321,7 +277,7 @@ def find_piece(
         candidates = end_of.scored(candidates, of_end.genome.codes)
         of_u12 = [_with_columns(sites, candidates) for sites in end_of.find_u12(piece, begin, end)]
         ends[end_of.finder.signal] = Sites.join([candidates, *of_u12])
-    ends |= find_edges(edges, piece, begin, end, ends["donor"])
-    sites = join_ends(ends, codes, coding, begin)
+    ends |= find_edges(layer, edges, piece, begin, end, ends["donor"])
+    sites = join_ends(ends, codes, layer.coding, begin)
     is_inside = (sites.starts >= first) & (sites.starts < last)
     return sites.adding(labels=np.where(is_inside, sites["labels"], 0))

@@ -14,7 +14,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.finder import SiteFinder
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import edge_finders, end_finders, find_edges, u12_ends
+from seqmtl.splicing.candidates import edge_finders, end_finders, find_edges
 from seqmtl.splicing.chain import (
     SIGNALS,
     Posteriors,
@@ -82,11 +82,11 @@ class PairedFinder:
         self.joins_contigs = self.filters.regions is None
         self.layer = model.layer_of(organism)
         self.introns, self.shortest_intron = introns, self.layer.shortest
-        pair, u12 = (model.donor, model.acceptor), u12_ends(model.u12, self.layer.u12)
-        self.ends = end_finders(pair, organism, self.layer.donors, u12)
+        pair = model.donor, model.acceptor
+        self.ends = end_finders(pair, organism, self.layer, model.u12)
         self._edges = edge_finders(self.layer, model.edges, organism)
         finders = [end.finder for end in self.ends]
-        finders += [finder.finder for finder in self._edges if finder.finder]
+        finders += self._edges.values()
         self.finders = tuple(
             _of_posteriors(finder, u12)
             for finder, u12 in zip_longest(finders, [end.u12 for end in self.ends])
@@ -168,7 +168,7 @@ class PairedFinder:
             Those of :func:`seqmtl.splicing.chain.join_ends`, with ``scores`` of the site models.
         """
         ends = {one.finder.signal: one.find(piece, begin, end) for one in self.ends}
-        ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
+        ends |= find_edges(self.layer, self._edges, piece, begin, end, ends["donor"])
         return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
 
     def _reported(

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 from seqmtl.adaptation.relatives import similarity
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import (
-    EdgeFinder,
     cut_regions,
+    edge_finders,
     end_finders,
     find_piece,
     other_donors,
@@ -28,12 +28,11 @@ from seqmtl.splicing.candidates import (
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, Transcribed, learn_contents, transcribed
 from seqmtl.splicing.genetic_code import STOPS, stops_of
-from seqmtl.splicing.layer import ALL, ANY, EDGES, ENDS, DonorLetters, Edge, PairLayer, logit
+from seqmtl.splicing.layer import ANY, EDGES, ENDS, DonorLetters, Edge, PairLayer, logit
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
 from seqmtl.splicing.regions import (
     KnownSites,
-    PathLike,
     known_sites,
     read_both,
     shared_organisms,
@@ -92,29 +91,18 @@ class OrganismData(NamedTuple):
     pieces : list of Sites
         Candidates with their labels, see :func:`seqmtl.splicing.candidates.find_piece`.
     tables : PairLayer
-        Lengths, coding content and stop codons by its training regions; see :func:`tables_of`.
+        Its layer but for the numbers to fit; see :func:`tables_of`. Without true sites among the
+        candidates, it has the shared ones.
     offset : float
         Added to the log-odds of an intron's two sites, so that organisms can share shifts.
-    n_sites : int
-        True sites among the candidates; without any, the organism has the shared numbers.
     denser : float
         Log of how much denser true sites are where the layer is not fitted, too.
-    least : tuple of float, two
-        Least log-odds of a donor and of an acceptor that parses may take.
-    edges : mapping of str to (bool, float)
-        Whether there is a model of start and stop codons, and the least log-odds.
-    donors : tuple of str
-        Letters of donors that the site model lacks.
     """
 
     pieces: list[Sites]
     tables: PairLayer
     offset: float
-    n_sites: int
     denser: float
-    least: tuple[float, float]
-    edges: Mapping[str, tuple[bool, float]]
-    donors: tuple[str, ...]
 
     def layer(self, values: Values) -> PairLayer:
         """Return the layer with these values."""
@@ -123,10 +111,13 @@ class OrganismData(NamedTuple):
             values[name] + scale * self.offset for name in ("shift", "coding shift")
         )
         edges = tuple(
-            Edge(kind, float(np.exp(values[f"{kind} scale"])), values[f"{kind} shift"], least)
-            if has_model
-            else Edge(kind, 0.0, values[kind], least)
-            for kind, (has_model, least) in self.edges.items()
+            edge._replace(
+                scale=float(np.exp(values[f"{edge.signal} scale"])),
+                shift=values[f"{edge.signal} shift"],
+            )
+            if edge.has_model
+            else edge._replace(shift=values[edge.signal])
+            for edge in self.tables.edges
         )
         return self.tables._replace(
             scale=scale,
@@ -134,12 +125,10 @@ class OrganismData(NamedTuple):
             coding_shift=coding_shift,
             switch=values["switch"],
             coding_scale=values["coding scale"],
-            n_sites=self.n_sites,
-            least=self.least,
             exon_shift=values["exon shift"],
             edges=edges,
             donors=tuple(
-                DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors
+                one._replace(shift=values[f"{one.letters} donors"]) for one in self.tables.donors
             ),
         )
 
@@ -150,8 +139,12 @@ def tables_of(
     exons: NDArray[np.float64],
     content: Content,
     stops: tuple[str, ...] = STOPS,
+    donors: Iterable[str] = (),
 ) -> PairLayer:
-    """Return the layer of what training regions tell, whose numbers are still to be fitted."""
+    """Return the layer of what training regions tell, whose numbers are still to be fitted.
+
+    Any codon ends coding sequence; `donors` are letters that the site model lacks.
+    """
     return PairLayer(
         scale=1.0,
         shift=0.0,
@@ -163,21 +156,24 @@ def tables_of(
         n_introns=n_introns,
         n_coding=content.n_bases,
         exons=exons,
+        edges=tuple(Edge(kind, 0.0, 0.0, ANY) for kind in EDGES),
+        donors=tuple(DonorLetters(letters, 0.0) for letters in donors),
         stops=stops,
     )
 
 
 def _numbers(tasks: Iterable[OrganismData]) -> dict[str, _Parameter]:
     """Return the numbers of the layers of these organisms."""
-    tasks = list(tasks)
-    every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
+    layers = [task.tables for task in tasks]
+    every = {(edge.signal, edge.has_model) for layer in layers for edge in layer.edges}
     numbers = {name: number for name, number in NUMBERS.items() if name not in EDGES}
     for kind in EDGES:
         if (kind, False) in every:
             numbers[kind] = NUMBERS[kind]
         if (kind, True) in every:
             numbers |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
-    numbers |= {f"{letters} donors": _SHIFT_OF_DONORS for task in tasks for letters in task.donors}
+    donors = [one.letters for layer in layers for one in layer.donors]
+    numbers |= {f"{letters} donors": _SHIFT_OF_DONORS for letters in donors}
     return numbers
 
 
@@ -235,11 +231,12 @@ def fit_layer(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
         )
     strands: dict[str, list[KnownSites]] = {}
-    pieces = []
+    pieces, amounts = [], {}
     for task in donor.tasks:
         train = read_both(donors, acceptors, order[task], "train") if task in order else None
         strands[task] = list(known_sites(*train)) if train else []
         pieces.append(transcribed(stretches(*train) if train else []))
+        amounts[task] = _count_sites(train) if train else (0, 0)
     annotated = {task: annotated_lengths(sites) for task, sites in strands.items()}
     lengths = {task: of_others.get(task, of_task) for task, of_task in annotated.items()}
     T = len(donor.tasks)
@@ -259,29 +256,22 @@ def fit_layer(
     weights = np.maximum(similarity(relatedness), 0.0) ** 2
     stops = {task: stops_of(task) for task in donor.tasks}
     contents = learn_contents(pieces, weights, stops=list(stops.values()))
-    tasks = {}
+    tasks, others = {}, other_donors(donor, donors)
     for task, content in zip(donor.tasks, contents, strict=True):
-        of_task = tables_of(lengths[task].size, tables[task], exons[task], content, stops[task])
+        of_task = tables_of(
+            lengths[task].size, tables[task], exons[task], content, stops[task], others
+        )
         if task in order:
             models = {"donor": donor, "acceptor": acceptor, **edges}
-            tasks[task] = _read_task(models, (donors, acceptors), (task, order[task]), of_task)
+            paths, names_of_task = (donors, acceptors), (task, order[task])
+            tasks[task] = _read_task(models, paths, names_of_task, of_task, amounts[task])
         else:
-            others = other_donors(donor, donors)
-            tasks[task] = _without_regions(task, (donor, acceptor), of_task, others)
-    if not any(task.n_sites for task in tasks.values()):
+            logits = [logit(end.prevalence(task)) for end in (donor, acceptor)]
+            tasks[task] = OrganismData([], of_task, -0.5 * float(sum(logits)), 0.0)
+    if not any(task.tables.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split 'valid'")
     values = fit_numbers(tasks)
     return {name: task.layer(values[name]).with_odds(task.denser) for name, task in tasks.items()}
-
-
-def _without_regions(
-    task: str, ends: Sequence[MultiTaskModel], tables: PairLayer, donors: tuple[str, ...]
-) -> OrganismData:
-    """Return the data of an organism without regions to fit to; any codon ends coding sequence."""
-    logits = [logit(end.prevalence(task)) for end in ends]
-    codons = {codon: (False, ANY) for codon in EDGES}
-    offset = -0.5 * float(sum(logits))
-    return OrganismData([], tables, offset, 0, 0.0, ALL, codons, donors)
 
 
 def _read_task(
@@ -289,34 +279,34 @@ def _read_task(
     paths: tuple[PathLike, PathLike],
     names: tuple[str, str],
     tables: PairLayer,
+    in_train: tuple[int, int],
 ) -> OrganismData:
-    """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
+    """Return what the layer of an organism is fitted to.
+
+    Names are those of the models and of the datasets; `in_train` are the true sites and the bases
+    of the training regions.
+    """
     task, name = names
-    train = read_both(*paths, name, "train")
     held = read_both(*paths, name, "valid")
     ends = [models[end] for end in ENDS]
-    others = other_donors(ends[0], paths[0])
-    finders = end_finders(
-        ends, task, [DonorLetters(letters, 0.0) for letters in others], paths=paths
-    )
+    finders = end_finders(ends, task, tables, paths=paths)
     scored = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
-    edge_finders = [
-        EdgeFinder(
-            edge, ANY, finder_of(models[edge], task) if edge in scored else None, tables.stops
-        )
-        for edge in EDGES
-    ]
+    tables = tables._replace(
+        edges=tuple(edge._replace(scale=float(edge.signal in scored)) for edge in tables.edges)
+    )
+    of_edges = edge_finders(tables, models, task)
     pieces: list[Sites] = []
     n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], context_of(tables), _PIECE)
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
-        pieces.append(find_piece(finders, held, bounds[k], tables.coding, edge_finders))
+        pieces.append(find_piece(finders, held, bounds[k], tables, of_edges))
         if len(pieces) == 1:  # those that are not promising go, as they take time
-            edge_finders = [
+            edges = tuple(
                 edge._replace(least=_least(pieces, edge.signal, _EDGES_LOST))
-                if edge.finder
+                if edge.has_model
                 else edge
-                for edge in edge_finders
-            ]
+                for edge in tables.edges
+            )
+            tables = tables._replace(edges=edges)
         first, last, _, _ = bounds[k]
         n_bases += last - first
         is_true = pieces[-1]["labels"] > 0
@@ -334,18 +324,11 @@ def _read_task(
         n_sites - n_donors,
         ENDS[1],
     )
-    density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
+    density = np.add(in_train, _count_sites(held))
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    fitted = OrganismData(
-        pieces,
-        tables,
-        sum(map(partial(_offset, organism=name), ends, paths)),
-        n_sites,
-        denser,
-        (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
-        {edge.signal: (edge.finder is not None, edge.least) for edge in edge_finders},
-        others,
-    )
+    least = _least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)
+    offset = sum(map(partial(_offset, organism=name), ends, paths))
+    fitted = OrganismData(pieces, tables._replace(n_sites=n_sites, least=least), offset, denser)
     layer = fitted.layer({name: edge.start for name, edge in _numbers([fitted]).items()})
     return fitted._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
 
@@ -415,9 +398,10 @@ def fit_numbers(tasks: Mapping[str, OrganismData]) -> dict[str, Values]:
     tasks : mapping of str to OrganismData
         Organisms, or others that have numbers of their own, such as clades.
     """
-    used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
+    used = [task for task in tasks.values() if task.tables.n_sites]
+    numbers = _numbers(tasks.values())
     start, low, high, spread = np.array([*numbers.values()]).T
-    shares = [_LEVELLED / (_LEVELLED + task.n_sites) for task in used]
+    shares = [_LEVELLED / (_LEVELLED + task.tables.n_sites) for task in used]
 
     def fit_of(values: NDArray[np.float64], task: OrganismData) -> _Fit:
         steps = np.where(values + _STEP > high, -_STEP, _STEP)
@@ -441,7 +425,7 @@ def fit_numbers(tasks: Mapping[str, OrganismData]) -> dict[str, Values]:
     shared = _best(shared_fit, start, low, high)
     fitted = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
-        if task.n_sites:
+        if task.tables.n_sites:
             fitted[name] = _best(partial(deviation_fit, task=task), shared, low, high)
     return {
         name: dict(zip(numbers, values.tolist(), strict=True)) for name, values in fitted.items()

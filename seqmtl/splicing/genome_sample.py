@@ -17,10 +17,9 @@ from seqmtl.io.genome import ContigPiece, contig_lengths, read_contigs
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import EdgeFinder, EndFinder, find_edges
+from seqmtl.splicing.candidates import EndFinder, find_edges
 from seqmtl.splicing.chain import Posteriors, place_ends, run_chain, stretch_rows, with_content
-from seqmtl.splicing.genetic_code import STOPS
-from seqmtl.splicing.layer import ANY, EDGES, ENDS, PairLayer
+from seqmtl.splicing.layer import ENDS, PairLayer
 from seqmtl.splicing.regions import SITE_LENGTH
 
 #: Largest sample of a genome, in bases: a larger one costs time and has no more sites to use.
@@ -252,22 +251,22 @@ def _of_all(work: Callable[[int], _Result], n: int, watch: Watch | None) -> list
 def find_candidates(
     sample: GenomeSample,
     ends: Sequence[EndFinder],
-    stops: tuple[str, ...] = STOPS,
+    layer: PairLayer,
     watch: Watch | None = None,
 ) -> ScoredCandidates:
     """Score the candidates of every stretch by the same models.
 
     Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
-    models' sites, and all start codons and `stops`.
+    models' sites, and the start and stop codons of a layer that has no models of them.
     """
-    groups, edges = sample.groups(), [EdgeFinder(signal, ANY, stops=stops) for signal in EDGES]
+    groups = sample.groups()
 
     def one(k: int) -> Sites:
         stretches = sample.bounds[groups[k]]
         begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
         candidates = {end.finder.signal: _scored(sample, stretches, end) for end in ends}
         piece = ContigPiece("", begin, sample.codes[begin:last])
-        candidates |= find_edges(edges, piece, begin, last, candidates["donor"])
+        candidates |= find_edges(layer, {}, piece, begin, last, candidates["donor"])
         letters = [sample.stretch(number) for number in groups[k].tolist()]
         sites = place_ends(candidates, letters, stretches[:, 0])
         return sites.adding(**{name: sites[name].astype(of) for name, of in _NUMBERS.items()})

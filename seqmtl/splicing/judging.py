@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
 from seqmtl.io.genome import ContigPiece
-from seqmtl.io.intron_chains import IntronChain, probability_text
+from seqmtl.io.intron_chains import probability_text
+from seqmtl.io.junctions import IntronChain
 from seqmtl.io.transcripts import Segment
 from seqmtl.sequences.alphabet import decode, reverse_complement
 from seqmtl.sequences.sites import Sites
@@ -105,7 +106,7 @@ def _loci(chains: Sequence[IntronChain]) -> Iterator[list[IntronChain]]:
     locus: list[IntronChain] = []
     begin = end = 0
     for chain in sorted(chains, key=lambda chain: chain.introns[0]):
-        start, last = chain.introns[0][0], chain.introns[-1][1]
+        start, last = chain.start, chain.end
         if locus and max(end, last) - begin > LOCUS:
             yield locus
             locus = []
@@ -141,8 +142,8 @@ def _judge_locus(
 ) -> list[JudgedChain]:
     """Judge the chains of a locus."""
     flank = _REACH + finder.window
-    begin = max(0, min(chain.introns[0][0] for chain in chains) - flank)
-    end = min(contig.codes.size, max(chain.introns[-1][1] for chain in chains) + flank)
+    begin = max(0, min(chain.start for chain in chains) - flank)
+    end = min(contig.codes.size, max(chain.end for chain in chains) + flank)
     window = max(one.length for one in finder.finders)
     around = window + GC_REACH + WORD  # the coding content depends on it
     piece = contig.between(begin - around, end + around)

@@ -9,20 +9,15 @@ import numpy as np
 
 from seqmtl._names import match_names
 from seqmtl.calibration.curve import to_probability
+from seqmtl.files.streams import PathLike
 from seqmtl.scanning.candidate_scores import IN_MASK, CandidateScores, block_edges
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import (
-    cut_regions,
-    edge_finders,
-    end_finders,
-    find_piece,
-    u12_ends,
-)
+from seqmtl.splicing.candidates import cut_regions, edge_finders, end_finders, find_piece
 from seqmtl.splicing.chain import either_class, margin_of, run_chain, to_log_odds
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
-from seqmtl.splicing.regions import PathLike, read_both, shared_organisms
+from seqmtl.splicing.regions import read_both, shared_organisms
 from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
@@ -75,11 +70,11 @@ def score_paired(
         task = model.match(name)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
         ends, paths = (model.donor, model.acceptor), (donors, acceptors)
-        finders = end_finders(ends, task, layer.donors, u12_ends(model.u12, layer.u12), paths)
+        finders = end_finders(ends, task, layer, model.u12, paths)
         of_edges = edge_finders(layer, model.edges, task)
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer), _PIECE):
-            piece = find_piece(finders, held, bounds, layer.coding, of_edges)
+            piece = find_piece(finders, held, bounds, layer, of_edges)
             first, last, begin, _ = bounds
             is_end = (piece.starts >= first) & (piece.starts < last)
             is_end &= piece["signals"] < len(ENDS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from seqmtl.exceptions import UsageError
 from seqmtl.files.pipes import is_read_once
 from seqmtl.io.genome import ContigPiece
-from seqmtl.io.intron_chains import IntronChain
+from seqmtl.io.junctions import IntronChain
 from seqmtl.scanning.filters import SiteFilters
 from seqmtl.scanning.predictor import Predictor
 from seqmtl.scanning.writers.formats import Format

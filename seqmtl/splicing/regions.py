@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from seqmtl._names import match_names
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
-from seqmtl.sequences import Genome
 from seqmtl.splicing.coding import Stretch
 from seqmtl.splicing.layer import ENDS
 
-PathLike = str | os.PathLike[str]
 SITE_LENGTH = 2
 
 
@@ -80,8 +79,8 @@ def read_both(
     SeqmtlError
         If there are none.
     """
-    first, second = (read_split_genome(path, organism, split) for path in (donors, acceptors))
-    second = _moved(second, first.genome)
+    first = read_split_genome(donors, organism, split)
+    second = read_split_genome(acceptors, organism, split, genome=first.genome)
     rows = [
         (max(a, begin), min(b, end))
         for begin, end in first.regions.tolist()
@@ -95,19 +94,6 @@ def read_both(
         )
     regions = np.array(rows, dtype=np.int64)
     return replace(first, regions=regions), replace(second, regions=regions)
-
-
-def _moved(held: SplitGenome, genome: Genome) -> SplitGenome:
-    """Return regions and sites in the buffer of the same genome with another padding."""
-    before = held.genome
-    by = genome.starts - before.starts
-    return replace(
-        held,
-        genome=genome,
-        regions=held.regions + by[before.contigs.contig_of(held.regions[:, 0])][:, np.newaxis],
-        sites=held.sites + by[before.contigs.contig_of(held.sites)],
-        masked=held.masked + by[before.contigs.contig_of(held.masked[:, 0])][:, np.newaxis],
-    )
 
 
 def stretches(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[Stretch]:
@@ -127,11 +113,11 @@ def known_sites(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[KnownSi
         for is_reverse in (False, True):
             columns = []
             for held, is_donor in ((donors, True), (acceptors, False)):
-                inside = (held.sites >= begin) & (held.sites < end)
-                rows = np.flatnonzero(inside & (held.is_reverse == is_reverse))
-                places = held.sites[rows] - begin + SITE_LENGTH * (is_donor == is_reverse)
+                inside = (held.sites.starts >= begin) & (held.sites.starts < end)
+                sites = held.sites.take(inside & (held.sites.is_reverse == is_reverse))
+                places = sites.starts - begin + SITE_LENGTH * (is_donor == is_reverse)
                 places = end - begin - places if is_reverse else places
-                columns.append((places, np.full(rows.size, is_donor), held.is_true[rows]))
+                columns.append((places, np.full(len(sites), is_donor), sites["is_true"]))
             places, is_donor_, is_true = map(np.concatenate, zip(*columns, strict=True))
             order = np.lexsort([is_donor_, places])
             yield KnownSites(places[order], is_donor_[order], is_true[order])

@@ -53,7 +53,7 @@ from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
-from seqmtl.splicing.candidates import end_finders, u12_ends
+from seqmtl.splicing.candidates import end_finders
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.coding import Stretch, learn_contents, transcribed
 from seqmtl.splicing.diagnostics import precision_warnings, warnings_for
@@ -188,11 +188,11 @@ class SelfTraining:
         stops = stops_of(name, like)
         self.state = estimates_of_relatives(model, name, self.weights, named.weights, donors, stops)
         self.state = self.state.learning(**self._lengths([])._asdict())
-        u12, control = u12_ends(model.u12, self.state.ratios.u12), sample.part(_CONTROL_BASES)
-        ends = end_finders(self.state.whole, name, self.state.ratios.donors, u12)
-        self._candidates = find_candidates(sample, ends, stops, self._at("scoring candidates"))
+        layer, control = self.state.ratios, sample.part(_CONTROL_BASES)
+        ends = end_finders(self.state.whole, name, layer, model.u12)
+        self._candidates = find_candidates(sample, ends, layer, self._at("scoring candidates"))
         watch_control = self._at("scoring the reversed genome")
-        self._reversed = find_candidates(control.reversed(), ends, stops, watch_control)
+        self._reversed = find_candidates(control.reversed(), ends, layer, watch_control)
         self.posteriors = self._settle()
         self.rounds.append(self._summarize_round())
 
@@ -252,8 +252,8 @@ class SelfTraining:
 
     def _rescore(self) -> None:
         """Score the candidates by the models of the state."""
-        pairs, donors = list(self.state.ends), self.state.ratios.donors
-        ends = list(in_order(lambda pair: end_finders(pair, self.name, donors), pairs))
+        pairs, layer = list(self.state.ends), self.state.ratios
+        ends = list(in_order(lambda pair: end_finders(pair, self.name, layer), pairs))
         self._candidates = self._candidates.rescored(ends, self._at("scoring candidates"))
         self._reversed = self._reversed.rescored(ends, self._at("scoring the reversed genome"))
 
@@ -555,11 +555,9 @@ class SelfTraining:
         model: MultiTaskModel,
     ) -> Windows:
         """Return the windows of sites, as a site model takes them."""
-        behind = model.length - model.site.offset - SITE_LENGTH
-        starts = sites.starts - np.where(sites.is_reverse, behind, model.site.offset)
         return Windows(
             codes,
-            starts,
+            sites.starts - model.site.offsets(sites.is_reverse, model.length),
             model.length,
             is_reverse=sites.is_reverse,
             labels=labels,

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.transcripts import Transcript
-from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Genome
 from seqmtl.sequences.alphabet import decode, reverse_complement
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, words_at
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.layer import ALL, ENDS
@@ -223,9 +222,8 @@ class ExonScorer:
         if finder.consensus is None:
             return np.ones(ends.size, dtype=np.bool_)
         n_bases = finder.scanner.site_length
-        site = Site(0, n_bases, ",".join(finder.consensus))
         starts = np.clip(_site_starts(k, ends, is_reverse, n_bases), 0, codes.size - n_bases)
-        return site.consensus_at(codes, starts, is_reverse) >= 0
+        return words_at(codes, starts, is_reverse, finder.consensus) >= 0
 
     def _window_starts(
         self, k: int, ends: NDArray[np.int64], is_reverse: NDArray[np.bool_]

@@ -31,7 +31,6 @@ def test_contigs_lie_between_padding(write):
         assert genome.names == ("I", "II")
         assert genome.starts.tolist() == [padding, 2 * padding + 10]
         assert genome.lengths.tolist() == [10, 3]
-        assert genome.padding == padding
         assert genome.codes.flags.writeable
     assert contig_lengths(path) == {"I": 10, "II": 3}
     with pytest.raises(ValueError, match="padding must be 0 or more, got -1"):
@@ -46,7 +45,7 @@ def test_several_genomes_share_a_buffer(write):
     assert decode(worm.contig("I")) == "ACGTACGTNN"
     assert decode(fly.codes[slice(*fly.span)]) == "TTTTNNCC"
     parts = [
-        Windows(g.codes, [g.starts[0]], 2, task_names=(name,), locator=g.locator)
+        Windows(g.codes, [g.starts[0]], 2, task_names=(name,), locator=g.contigs.window_names)
         for name, g in genomes.items()
     ]
     joined = concatenate(parts)

@@ -29,7 +29,7 @@ def genome_of(contigs: dict[str, str], padding: int = 5) -> Genome:
         starts.append(len(text))
         text += sequence + gap
     lengths = np.array([len(sequence) for sequence in contigs.values()])
-    return Genome(encode(text), ContigTable(tuple(contigs), np.array(starts), lengths), padding)
+    return Genome(encode(text), ContigTable(tuple(contigs), np.array(starts), lengths))
 
 
 @st.composite
@@ -159,11 +159,12 @@ def test_columns_of_windows_can_be_chosen_and_named_otherwise():
 def test_names_of_joined_containers_come_from_each():
     one, other = Windows.from_strings(["AAAA", "CCCC"]), Windows.from_strings(["GGGG"])
     genome = genome_of({"x": "ACGTACGT"})
-    virtual = Windows(genome.codes, [5, 7], 4, is_reverse=[False, True], locator=genome.locator)
+    locator = genome.contigs.window_names
+    virtual = Windows(genome.codes, [5, 7], 4, is_reverse=[False, True], locator=locator)
     joined = concatenate([virtual, one, other])
     assert joined.names.tolist() == ["x:0-4(+)", "x:2-6(-)", "0", "1", "0"]
     assert joined[::-1].names.tolist() == joined.names.tolist()[::-1]
-    assert concatenate([virtual, virtual[:1]]).locator is genome.locator
+    assert concatenate([virtual, virtual[:1]]).locator == virtual.locator
     named = Windows(encode("TTTT"), [0], 4, names=["mine"])
     assert concatenate([virtual, named]).names.tolist() == ["x:0-4(+)", "x:2-6(-)", "mine"]
 
@@ -179,8 +180,9 @@ def test_names_of_virtual_windows_lead_back_to_the_sequence(sequences, length, d
     name = data.draw(st.sampled_from(sorted(contigs)))
     center = data.draw(st.integers(0, len(contigs[name]) - 1))
     start = center - length // 2
+    locator = genome.contigs.window_names
     windows = Windows(
-        genome.codes, [genome.starts[genome.index(name)] + start], length, locator=genome.locator
+        genome.codes, [genome.starts[genome.index(name)] + start], length, locator=locator
     )
     assert windows.names.tolist() == [f"{name}:{start}-{start + length}(+)"]
     padded = "N" * length + contigs[name] + "N" * length

@@ -70,7 +70,7 @@ def test_stretches_in_groups_are_as_each_alone(new, tmp_path, monkeypatch):
     path = write_pieces(new / "sim/genomes/c.fa", tmp_path / "small.fa", sizes)
     model = load(new / "pair.seqmtl")
     layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in EDGES))
-    finders = [end_finders((model.donor, model.acceptor), task) for task in ("a", "b")]
+    finders = [end_finders((model.donor, model.acceptor), task, layer) for task in ("a", "b")]
     sample = sample_genome(path, 61)
     assert len(sample.groups()) < len(sample.bounds) / 10
     for own in (sample, sample.reversed(), sample.part(20_000)):
@@ -78,7 +78,7 @@ def test_stretches_in_groups_are_as_each_alone(new, tmp_path, monkeypatch):
         for size in (50_000, 1):
             monkeypatch.setattr(genome_sample, "_GROUP", size)
             told = []
-            scored = find_candidates(own, finders[0]).rescored(finders)
+            scored = find_candidates(own, finders[0], layer).rescored(finders)
             weighed = scored.posteriors(layer, 0.3, told.append)
             assert told[-1] == 1.0
             found.append(weighed)

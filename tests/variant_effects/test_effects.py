@@ -56,7 +56,7 @@ def make_genome(**contigs):
         buffer += [encode(text), encode("GTAGGTAAG")]
     lengths = np.array([len(text) for text in contigs.values()])
     table = ContigTable(tuple(contigs), np.array(starts), lengths)
-    return Genome(np.concatenate(buffer), table, 1)
+    return Genome(np.concatenate(buffer), table)
 
 
 def check(name, contig, start, ref, alt, genome=None):
