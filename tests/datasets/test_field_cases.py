@@ -215,6 +215,11 @@ def _jgi(gene):
     )
 
 
+def _hints():
+    introns = ((gene, a, b) for gene in GENES for a, b in gene.introns)
+    return "".join(row(gene, "intron", a, b, "mult=5;pri=4;src=E", "b2h") for gene, a, b in introns)
+
+
 WRITTEN = {
     "a UTR touches an exon": (_utr_beside_its_exon, (*SPLICE, *ENDS)),
     "the stop codon is beyond the coding exons": (_stop_codon_outside, ALL),
@@ -268,11 +273,8 @@ def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case):
 
 
 def test_a_file_of_introns_is_one_of_junctions(tmp_path):
-    text = "".join(
-        row(g, "intron", a, b, f"Parent={g.name}.1") for g in GENES for a, b in g.introns
-    )
     with pytest.raises(InputFormatError, match=r"only intron .* junctions instead of annotation"):
-        list(find(tmp_path, text, SPLICE))
+        list(find(tmp_path, _hints(), SPLICE))
 
 
 MIXED = {
@@ -433,14 +435,6 @@ def test_a_warning_tells_if_a_quarter_of_the_sites_lack_their_letters(tmp_path, 
     ((_, true, _),) = find(tmp_path, text, [signal], contigs=contigs)
     assert len(true & every) < 0.75 * len(every)
     assert re.search(rf"a: \d+ of {len(every)} {signal} sites are left out, as they", caplog.text)
-
-
-def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
-    text = OFF_BY_ONE["BED that counts from 1"]
-    more = '[sites]\nconsensus = "all"\n'
-    true, _, _ = build(tmp_path, text, "donor", name="a.bed", more=more)
-    moved = [replace(g, exons=tuple((a + 1, b) for a, b in g.exons)) for g in GENES]
-    assert true == sites(moved, "donor") != sites(GENES, "donor")
 
 
 # ---- genes that are left out, and whose sites are no decoys either
@@ -774,22 +768,6 @@ def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
         build(tmp_path, text, signal)
 
 
-def test_evaluation_counts_no_site_that_is_left_out(tmp_path, seqmtl):
-    """All candidates are drawn, so windows.tsv has as many rows as evaluation has candidates."""
-    contigs, genes = make_genes(5, n_genes=40)
-    text = "".join(
-        _without_strand(gff3(gene)) if i % 3 == 0 else gff3(gene) for i, gene in enumerate(genes)
-    )
-    _, known, decoys = build(tmp_path, text, "donor", contigs=contigs)
-    assert sites(genes, "donor") <= known
-    model, data = tmp_path / "m.seqmtl", tmp_path / "out"
-    seqmtl(f"train {data} -o {model} --features wd:2 -C 1 -q")
-    seqmtl(f"evaluate {model} {data} --split all --json {tmp_path}/e.json -q")
-    found = json.loads((tmp_path / "e.json").read_text())["tasks"]["o"]
-    n_true = len(sites([gene for i, gene in enumerate(genes) if i % 3], "donor"))
-    assert (found["n"] - found["n_positive"], found["n_positive"]) == (len(decoys), n_true)
-
-
 def _incomplete(gene, case, signal):
     """Return rows of a gene of which one end is incomplete, as the case has it."""
     is_left = (signal in ("tss", "start")) == (gene.strand == "+")
@@ -879,56 +857,6 @@ def test_dots_for_the_thick_part_are_no_coding_sequence(tmp_path):
         check(tmp_path, text, ["start"], name="a.bed")
 
 
-def _hints(attributes="mult=5;pri=4;src=E", score="."):
-    return "".join(
-        f"{g.contig}\tb2h\tintron\t{a + 1}\t{b}\t{score}\t{g.strand}\t.\t{attributes}\n"
-        for g in GENES
-        for a, b in g.introns
-    )
-
-
-def _leafcutter(n_samples):
-    """Return a row for each sample and intron, with reads of 5 and more as scores."""
-    return "".join(
-        f"{g.contig}\t{a}\t{b}\t.\t{5 + (7 * a + 13 * k) % 90}\t{g.strand}\n"
-        for k in range(n_samples)
-        for g in GENES
-        for a, b in g.introns
-    )
-
-
-def _minimap2(n_reads, scores=(6,)):
-    return "".join(
-        f"{g.contig}\t{a}\t{b}\tread{k}\t{scores[a % len(scores)]}\t{g.strand}\n"
-        for k in range(n_reads)
-        for g in GENES
-        for a, b in g.introns
-    )
-
-
-JUNCTIONS = {
-    "BRAKER": (_hints(), 5),
-    "UTRrnaseq": (_hints("mult=5_GTAG", score="0"), 5),
-    "GeneMark": (_hints(".", score="5"), 5),
-    "AUGUSTUS without mult": (_hints("src=P;pri=4"), 1),
-    "ProtHint": (_hints("al_score=0.24; splice_sites=gt_ag;", score="5"), 5),
-    "ProtHint and GeneMark": (_hints("tmp", score="5"), 5),
-    "hints of two programs": (_hints("mult=2;src=E") + _hints("src=P"), 3),
-    "hints of exons, too": ("ctg1\tb2h\tep\t5\t9\t.\t+\t.\tmult=9;src=E\n" + _hints(), 5),
-    "leafcutter": (_leafcutter(3), 15),
-    "leafcutter, one sample": (_leafcutter(1), 5),
-    "minimap2": (_minimap2(4), 4),
-    "minimap2, letters of several kinds": (_minimap2(4, (6, 5, 3)), 4),
-}
-
-
-@pytest.mark.parametrize("case", JUNCTIONS)
-def test_reads_of_junctions_are_counted_as_programs_write_them(tmp_path, case):
-    text, n_reads = JUNCTIONS[case]
-    more = f"[junctions]\nmin_share = 0\nmin_reads = {n_reads}\n"
-    check(tmp_path, text, SPLICE, more=more, name="j.gff", key="junctions")
-
-
 @pytest.mark.parametrize("signal", SPLICE)
 def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
     """The letters of some introns are no intron's, and the file has no strand."""
@@ -946,10 +874,3 @@ def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
     true = [gene for gene in GENES if gene not in odd]
     options = {"name": "SJ.out.tab", "key": "junctions", "contigs": contigs}
     check(tmp_path, text, [signal], true=true, **options)
-
-
-def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):
-    with pytest.raises(
-        InputFormatError, match=r"only intron \(\d+\); .* introns junctions instead"
-    ):
-        check(tmp_path, _hints(), ["donor"])
