@@ -78,15 +78,6 @@ def check(folder, text, signals, *, true=None, genes=GENES, **options):
         assert sites(genes, signal) <= known, signal
 
 
-def check_dataset(folder, text, signal, *, true):
-    """Check the same of a dataset, and that no site of any gene is a decoy of it."""
-    found, known, decoys = build(folder, text, signal)
-    assert found == sites(true, signal)
-    assert sites(GENES, signal) <= known
-    assert decoys
-    assert not sites(GENES, signal) & decoys
-
-
 def _span(gene):
     return gene.exons[0][0], gene.exons[-1][1]
 
@@ -336,16 +327,6 @@ def test_one_id_in_two_places_is_two_transcripts_of_gtf(tmp_path, case, options,
     assert told in caplog.text
 
 
-@pytest.mark.parametrize("case", REPEATED)
-@pytest.mark.parametrize("is_sorted", [False, True])
-def test_one_id_in_two_places_is_two_transcripts_of_gff3(tmp_path, case, is_sorted):
-    names = _with_one_id(REPEATED[case])
-    lines = "".join(gff3(gene, name=names[gene.name]) for gene in GENES).splitlines(keepends=True)
-    if is_sorted:
-        lines.sort(key=lambda line: "mRNA" not in line)
-    check(tmp_path, "".join(lines), (*SPLICE, "tss"))
-
-
 @pytest.mark.parametrize("is_sorted", [False, True])
 @pytest.mark.parametrize("write", [gff3, gtf])
 def test_rows_written_twice_are_one_transcript(tmp_path, write, is_sorted):
@@ -462,21 +443,6 @@ def _on_two_strands(gene):
     return gff3(gene) + row(other, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
 
 
-def _joined(gene):
-    """Return a transcript with an exon of another gene, far from its own row."""
-    end = gene.exons[-1][1]
-    return gff3(gene) + row(gene, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
-
-
-def _exons_removed(gene):
-    """Return a transcript without the row of an exon of which the start codon has one."""
-    lines = gtf(gene, codons=True).splitlines(keepends=True)
-    removed = 0 if gene.strand == "+" else -1
-    place = f"\t{gene.exons[removed][0] + 1}\t{gene.exons[removed][1]}\t"
-    coding = f"\t{gene.cds[removed][0] + 1}\t{gene.cds[removed][1]}\t"
-    return "".join(line for line in lines if place not in line and coding not in line)
-
-
 def _of_gene(gene):
     """Return exons of a gene that has another transcript."""
     a, b = gene.exons[0][0] - 20, gene.exons[0][0] - 10
@@ -507,12 +473,6 @@ def _cds_without_strand(gene):
     """CDS rows of GTF alone, without a strand: the stop codon is behind the last one."""
     lines = gtf(gene, with_rows=False).splitlines(keepends=True)
     return _without_strand("".join(line for line in lines if "\tCDS\t" in line))
-
-
-def _codons_alone(gene):
-    """Rows of codons, between which there is no intron (start_stop.gff of UTRrnaseq)."""
-    lines = gtf(gene, codons=True).splitlines(keepends=True)
-    return "".join(line for line in lines if "_codon\t" in line)
 
 
 def _utrs_alone(gene):
@@ -546,16 +506,8 @@ EXCLUDED = {
     "no strand in GTF": (lambda g: _without_strand(gtf(g)), ALL, NO_STRAND),
     "no strand of CDS alone": (_cds_without_strand, ["stop"], NO_STRAND),
     "two strands": (_on_two_strands, SPLICE, "transcript with exons outside its own row"),
-    "two genes": (_joined, SPLICE, "transcript with exons outside its own row"),
-    "removed exons, GTF": (_exons_removed, ["start"], "transcript of codons or UTRs whose exons"),
     "of a gene": (_of_gene, SPLICE, "exons that belong to a gene"),
     "inside": (_inside, SPLICE, "part of a longer transcript"),
-    "no parent": (
-        lambda g: "".join(row(g, "exon", a, b, f"ID=e{a}") for a, b in g.exons),
-        SPLICE,
-        "exon or CDS that belongs to no transcript",
-    ),
-    "codons alone, GTF": (_codons_alone, CODONS, "transcript of codons or UTRs whose exons"),
     "UTRs alone": (_utrs_alone, ENDS, "transcript of codons or UTRs whose exons"),
     "other source": (lambda g: gff3(g).replace("\tt\t", "\tother\t"), ALL, None),
     "rows of introns": (_introns_in_utrs, SPLICE, None),
@@ -581,7 +533,11 @@ def test_what_is_left_out_is_never_a_decoy(tmp_path, case):
 
 def test_datasets_have_no_decoy_at_what_is_left_out(tmp_path):
     text = _every_third(lambda gene: _without_strand(gff3(gene)))
-    check_dataset(tmp_path, text, "donor", true=OTHERS)
+    found, known, decoys = build(tmp_path, text, "donor")
+    assert found == sites(OTHERS, "donor")
+    assert sites(GENES, "donor") <= known
+    assert decoys
+    assert not sites(GENES, "donor") & decoys
     excluded = rows_of(tmp_path / "out" / "excluded.tsv")
     assert sum(NO_STRAND in fields[6] for fields in excluded) == len(GENES) - len(OTHERS)
 
@@ -750,7 +706,7 @@ def test_the_second_column_of_old_files_of_ensembl_is_the_type(tmp_path, source)
 @pytest.mark.parametrize("signal", ENDS)
 def test_ends_of_these_are_no_decoys_and_counted(tmp_path, caplog, signal):
     text = _mixed(_typed_gtf, SMALL_OF_GTF["FlyBase"]).replace("\ttRNA\t", "\tpseudogene\t", 2)
-    check_dataset(tmp_path, text, signal, true=OTHERS)
+    check(tmp_path, text, [signal], true=OTHERS)
     told = f"6 {signal} sites are left out: end of a pseudogene (2); end of a small RNA ("
     assert told in caplog.text
 
