@@ -78,6 +78,15 @@ def check(folder, text, signals, *, true=None, genes=GENES, **options):
         assert sites(genes, signal) <= known, signal
 
 
+def check_dataset(folder, text, signal, *, true):
+    """Check the same of a dataset, and that no site of any gene is a decoy of it."""
+    found, known, decoys = build(folder, text, signal)
+    assert found == sites(true, signal)
+    assert sites(GENES, signal) <= known
+    assert decoys
+    assert not sites(GENES, signal) & decoys
+
+
 def _span(gene):
     return gene.exons[0][0], gene.exons[-1][1]
 
@@ -533,11 +542,7 @@ def test_what_is_left_out_is_never_a_decoy(tmp_path, case):
 
 def test_datasets_have_no_decoy_at_what_is_left_out(tmp_path):
     text = _every_third(lambda gene: _without_strand(gff3(gene)))
-    found, known, decoys = build(tmp_path, text, "donor")
-    assert found == sites(OTHERS, "donor")
-    assert sites(GENES, "donor") <= known
-    assert decoys
-    assert not sites(GENES, "donor") & decoys
+    check_dataset(tmp_path, text, "donor", true=OTHERS)
     excluded = rows_of(tmp_path / "out" / "excluded.tsv")
     assert sum(NO_STRAND in fields[6] for fields in excluded) == len(GENES) - len(OTHERS)
 
@@ -706,7 +711,7 @@ def test_the_second_column_of_old_files_of_ensembl_is_the_type(tmp_path, source)
 @pytest.mark.parametrize("signal", ENDS)
 def test_ends_of_these_are_no_decoys_and_counted(tmp_path, caplog, signal):
     text = _mixed(_typed_gtf, SMALL_OF_GTF["FlyBase"]).replace("\ttRNA\t", "\tpseudogene\t", 2)
-    check(tmp_path, text, [signal], true=OTHERS)
+    check_dataset(tmp_path, text, signal, true=OTHERS)
     told = f"6 {signal} sites are left out: end of a pseudogene (2); end of a small RNA ("
     assert told in caplog.text
 
