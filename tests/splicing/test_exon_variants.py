@@ -17,13 +17,9 @@ from seqmtl.splicing.new_organism import with_relatives
 from seqmtl.variant_effects import ExonScorer
 from seqmtl.variant_effects.alleles import Alleles
 from tests.invocation import write_vcf
-from tests.oracles.variants import zone
+from tests.oracles.variants import mirror, zone
 
-CHR, FLIP = "chr3", str.maketrans("ACGT", "TGCA")
-
-
-def flip(letters):
-    return letters.translate(FLIP)[::-1]
+CHR = "chr3"
 
 
 def other(letter):
@@ -69,7 +65,7 @@ def by_hand(model, signal, boundary, is_reverse, before, after):
 
     def score(letters, place):
         if is_reverse:
-            letters, place = flip(letters), len(letters) - place
+            letters, place = mirror(letters), len(letters) - place
         return log_odds(model, "a", signal, letters, place)
 
     reference, shift = score(before, boundary), len(after) - len(before)

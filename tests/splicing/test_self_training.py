@@ -16,24 +16,16 @@ from seqmtl.splicing import self_training
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.self_training import LOST_SHARE, SelfTraining, _drawn, _groups_of
+from tests.oracles.annotation import read_fasta, sites_of
 from tests.oracles.pairs import open_contigs, whole_contig
 
 PADDING = 61
 
 
-def _true_sites(path):
-    """Return {(contig, start, strand)} of the first base of donors and of acceptors."""
-    exons = {}
-    for row in (line.split("\t") for line in path.read_text().splitlines()):
-        if len(row) > 2 and row[2] == "exon":
-            place = row[0], row[6], row[8].partition("Parent=")[2]
-            exons.setdefault(place, []).append((int(row[3]) - 1, int(row[4])))
-    found = set()
-    for (contig, strand, _), own in exons.items():
-        own.sort()
-        for (_, before), (after, _) in itertools.pairwise(own):
-            found |= {(contig, before, strand), (contig, after - 2, strand)}
-    return found
+def _true_sites(new):
+    """Return {(contig, start, strand)} of the donors and the acceptors of organism c."""
+    fasta, genes = read_fasta(new / "sim/genomes/c.fa"), new / "sim/annotation/c.gff3"
+    return sites_of(genes, fasta, "donor") | sites_of(genes, fasta, "acceptor")
 
 
 def _calls(model, path, least):
@@ -116,7 +108,7 @@ def test_a_round_after_which_few_are_called_is_dropped(training, caplog, monkeyp
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new, training):
     own, path, genes = training, new / "sim/genomes/c.fa", new / "sim/annotation/c.gff3"
     assert not own.shortage
-    true, told = _true_sites(genes), []
+    true, told = _true_sites(new), []
     placed = own.paired()
     _check_calls(own)
     before = _calls(placed, path, 0.9)
@@ -157,7 +149,7 @@ def test_a_genome_teaches_the_content_that_its_relatives_lack(new, untrained):
         model.layer[name] = layer._replace(coding=np.zeros_like(layer.coding))
     own = SelfTraining(model, "c", untrained.sample)
     assert not own.state.ratios.coding.any()
-    true, before = _true_sites(new / "sim/annotation/c.gff3"), _calls(own.paired(), path, 0.9)
+    true, before = _true_sites(new), _calls(own.paired(), path, 0.9)
     own.train(lambda one: None)
     after = _calls(own.paired(), path, 0.9)
     assert len(after & true) > 3 * len(before & true)
@@ -280,7 +272,7 @@ def test_others_count_beside_a_relative_if_its_weights_have_errors(new, name, si
     model = replace(model, donor=with_errors(model.donor), acceptor=with_errors(model.acceptor))
     sample, true = (
         sample_genome(new / "sim/genomes/c.fa", PADDING),
-        _true_sites(new / "sim/annotation/c.gff3"),
+        _true_sites(new),
     )
     settled = SelfTraining(model, "c", sample, like="a")
     assert_allclose(settled.weights, expected)

@@ -1,7 +1,6 @@
 """``scan --like``, ``adapt --genome`` and ``annotate``: a genome, and no labels."""
 
 import contextlib
-import gzip
 import io
 import json
 import re
@@ -14,17 +13,12 @@ from seqmtl import _progress
 from seqmtl.loading import load
 from seqmtl.splicing.self_training import SelfTraining
 from tests.crashes import files_of
-from tests.invocation import exit_code, python, write_vcf
+from tests.invocation import exit_code, python, rows_of, write_vcf
 from tests.oracles.annotation import read_fasta
 
 
 def _genome(new):
     return new / "sim/genomes/c.fa"
-
-
-def _introns(path):
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [line for line in text.decode().splitlines() if not line.startswith("#")]
 
 
 @pytest.fixture
@@ -35,7 +29,7 @@ def scan(new, tmp_path, seqmtl):
         out = tmp_path / "x.bed"
         command = f"scan {new}/pair.seqmtl {genome or _genome(new)} --format introns -o {out}"
         messages = seqmtl(f"{command} {options}", code).err
-        return _introns(out) if not code else [], messages
+        return rows_of(out) if not code else [], messages
 
     return run
 
@@ -126,7 +120,7 @@ def test_adapt_learns_from_the_genome(new, adapted, tmp_path, seqmtl):
     again = f"adapt {model} --genome c={_genome(new)} --organism c --like a -o {tmp_path}/again"
     assert "organism 'c' is in the model already" in seqmtl(again, 2).err
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
-    assert len(_introns(tmp_path / "c.bed")) > 150
+    assert len(rows_of(tmp_path / "c.bed")) > 150
 
 
 def test_calls_are_not_told_as_true_sites(adapted, tmp_path, seqmtl):
@@ -181,7 +175,7 @@ def test_annotate_makes_all(annotated):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["organism"] == "c"
     assert 1 < len(summary["rounds"]) <= 11
-    introns = _introns(out / "sites.introns.gff3")
+    introns = rows_of(out / "sites.introns.gff3")
     assert len(introns) == summary["introns"] > 150
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
