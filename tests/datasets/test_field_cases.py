@@ -731,36 +731,30 @@ def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
 
 def _incomplete(gene, case, signal):
     """Return rows of a gene of which one end is incomplete, as the case has it."""
-    is_left = (signal in ("tss", "start")) == (gene.strand == "+")
-    is_cds = signal in CODONS
+    is_cds, is_first = signal in CODONS, signal in ("tss", "start")
     start, end = (gene.cds[0][0], gene.cds[-1][1]) if is_cds else _span(gene)
-    tag = ("cds" if is_cds else "mRNA") + ("_start_NF" if signal in ("tss", "start") else "_end_NF")
+    tag = f"{'cds' if is_cds else 'mRNA'}_{'start' if is_first else 'end'}_NF"
     if case == "GENCODE GTF":
         return gtf(gene, more=f' tag "basic"; tag "{tag}";', codons=True)
     if case == "GENCODE GFF3":
         return gff3(gene, more=f";tag=basic,{tag};level=2")
-    bounds = f"start_range=.,{start + 1}" if is_left else f"end_range={end},."
-    partial = {
-        "NCBI": f";partial=true;{bounds}",
-        "both ends": ";partial=true",
-        "Prodigal": f";partial={'10' if is_left else '01'}",
-    }[case]
-    kind = "CDS" if is_cds else "mRNA"
+    # NCBI: of the first or the last row, and in its coordinates
+    is_left, kind = is_first == (gene.strand == "+"), "CDS" if is_cds else "mRNA"
     lines = gff3(gene).splitlines()
-    at_end = [i for i, one in enumerate(lines) if f"\t{kind}\t" in one][-(not is_left)]
-    chosen = {at_end} if case == "NCBI" else {i for i, x in enumerate(lines) if f"\t{kind}\t" in x}
-    return "".join(one + partial * (i in chosen) + "\n" for i, one in enumerate(lines))
+    at_end = [i for i, line in enumerate(lines) if f"\t{kind}\t" in line][-(not is_left)]
+    lines[at_end] += ";partial=true;"
+    lines[at_end] += f"start_range=.,{start + 1}" if is_left else f"end_range={end},."
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("signal", [*ENDS, *CODONS])
-@pytest.mark.parametrize("case", ["GENCODE GTF", "GENCODE GFF3", "NCBI", "both ends", "Prodigal"])
+@pytest.mark.parametrize("case", ["GENCODE GTF", "GENCODE GFF3", "NCBI"])
 def test_incomplete_ends_are_no_sites_and_no_decoys(tmp_path, case, signal):
     write = gtf if case == "GENCODE GTF" else gff3
     text = _every_third(lambda gene: _incomplete(gene, case, signal), write)
     check(tmp_path, text, [signal], true=OTHERS)
     other = {"tss": "polya", "polya": "tss", "start": "stop", "stop": "start"}[signal]
-    whole = ["donor"] if case == "both ends" else ["donor", other]
-    check(tmp_path, text, whole)
+    check(tmp_path, text, ["donor", other])
 
 
 CODING, NON_CODING = GENES[1::2], GENES[::2]

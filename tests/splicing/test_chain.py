@@ -152,11 +152,11 @@ def test_posteriors_are_the_shares_of_all_parses(seed):
     assert introns or seed not in (0, 2, 5, 10)
     # sites that begin introns and that end them in turn, with exons between
     rng = np.random.default_rng(seed)
-    sites, is_reverse = _sites(rng, 40, 9), rng.random(9) < seed / 12
-    sites = with_signals(replace(sites, is_reverse=is_reverse), (np.arange(9) % 2) ^ is_reverse)
+    sites, is_reverse = _sites(rng, 40, 8), rng.random(8) < seed / 12
+    sites = with_signals(replace(sites, is_reverse=is_reverse), (np.arange(8) % 2) ^ is_reverse)
     options = _exons(rng, 12) if seed % 3 else {}
     _, exons = _check_parses(sites, _layer(rng, shortest=1, n_lengths=9, tails=TAILS, **options))
-    assert exons or seed == 3
+    assert exons
 
 
 @pytest.mark.parametrize("seed", range(8))
