@@ -14,7 +14,7 @@ from seqmtl.io.genome import ContigPiece, load_genome
 from seqmtl.loading import load
 from seqmtl.sequences import encode
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing import PairedFinder
+from seqmtl.splicing import PairedFinder, fit, fit_layer, start_codons
 from seqmtl.splicing.candidates import edge_finders, find_edges
 from seqmtl.splicing.layer import EDGES, ENDS, Edge
 from seqmtl.splicing.model import PairedModel
@@ -97,9 +97,7 @@ def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
     first.save(genes / "again")
     assert (genes / "again").read_bytes() == (genes / "genes").read_bytes()
     assert list(first.site_models) == [*ENDS, *EDGES]
-    edges = [edge for name in "ab" for edge in first.layer[name].edges]
-    assert [edge.signal for edge in edges] == [*EDGES, *EDGES]
-    assert [edge.has_model for edge in edges] == [True, True, False, True]
+    assert [edge.signal for edge in first.layer["b"].edges] == list(EDGES)
     told = seqmtl(f"info {genes / 'genes'}").out
     assert "in pairs, with models of start, stop sites" in told
     assert all(f"the {signal} sites of" in told for signal in first.site_models)
@@ -125,6 +123,23 @@ def test_what_is_no_edge_is_refused(case, genes, seqmtl):
         options = "".join(f" --boundary-model {model}" for model in models)
         inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
         assert message in seqmtl(f"pair {inputs} -o {genes}/x {options}", code).err
+
+
+def test_an_organism_that_a_model_lacks_weighs_its_codons_as_without_models(
+    case, genes, monkeypatch
+):
+    donor, acceptor, start = (
+        load(path) for path in (case / "donor", case / "acceptor", genes / "start")
+    )
+    monkeypatch.setattr(fit, "_GAIN", 1e-6)  # values at the optimum
+    no_letters = np.zeros_like(start_codons.LOG_RATIOS)  # those of simulated genes are random
+    monkeypatch.setattr(start_codons, "LOG_RATIOS", no_letters)
+    alone, beside = (
+        fit_layer(donor, acceptor, case / "donors", case / "acceptors", edges=edges)["b"].edges[0]
+        for edges in ({}, {"start": start})
+    )
+    assert (alone.signal, alone.has_model, beside.has_model) == ("start", False, False)
+    assert beside.shift == pytest.approx(alone.shift, abs=0.1)
 
 
 def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, refused):
