@@ -124,6 +124,10 @@ def test_rows_are_sorted_and_all_files_agree(tmp_path):
         reasons[row["reason"].partition(":")[0]] += int(row["count"])
     assert dict(reasons) == summary["excluded"]
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == summary
+    compared = {
+        name: facts["splits"]["test"]["sites"] for name, facts in summary["organisms"].items()
+    }
+    assert summary["leakage"]["test_sites_compared"] == compared
     n_rows = sum(f["sites"] + f["decoys"] for f in summary["organisms"].values())
     assert len(rows) == n_rows
     # every annotated place is a row, or a line of what is left out
