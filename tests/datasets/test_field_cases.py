@@ -197,6 +197,12 @@ def _in_parts(gene, of_gene):
     )
 
 
+def _frameshifts(gene):
+    """Gaps of two bases in exons, which are no introns, whatever their letters."""
+    exons = (part for a, b in gene.exons for part in ((a, a + 4), (a + 6, b)))
+    return gff3(replace(gene, exons=tuple(exons)), cds=False)
+
+
 def _embl(gene):
     """The transcript has one exon from end to end, the gene the coding segments (EMBL, ENA)."""
     whole = gff3(replace(gene, exons=(_span(gene),)), cds=False)
@@ -248,6 +254,7 @@ WRITTEN = {
     ),
     "CDS of the gene": (lambda gene: _in_parts(gene, {"CDS"}), ALL),
     "exons of the gene": (lambda gene: _in_parts(gene, {"exon"}), ALL),
+    "frameshifts": (_frameshifts, SPLICE),
     "EMBL": (_embl, ALL),
     "JGI": (_jgi, ALL),
     "rtracklayer": (lambda gene: re.sub(r"(ID|Parent)=([^;\n]+)", r'\1 "\2"', gff3(gene)), ALL),
