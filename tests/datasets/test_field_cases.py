@@ -197,12 +197,6 @@ def _in_parts(gene, of_gene):
     )
 
 
-def _frameshifts(gene):
-    """Gaps of two bases in exons, which are no introns, whatever their letters."""
-    exons = (part for a, b in gene.exons for part in ((a, a + 4), (a + 6, b)))
-    return gff3(replace(gene, exons=tuple(exons)), cds=False)
-
-
 def _embl(gene):
     """The transcript has one exon from end to end, the gene the coding segments (EMBL, ENA)."""
     whole = gff3(replace(gene, exons=(_span(gene),)), cds=False)
@@ -254,7 +248,6 @@ WRITTEN = {
     ),
     "CDS of the gene": (lambda gene: _in_parts(gene, {"CDS"}), ALL),
     "exons of the gene": (lambda gene: _in_parts(gene, {"exon"}), ALL),
-    "frameshifts": (_frameshifts, SPLICE),
     "EMBL": (_embl, ALL),
     "JGI": (_jgi, ALL),
     "rtracklayer": (lambda gene: re.sub(r"(ID|Parent)=([^;\n]+)", r'\1 "\2"', gff3(gene)), ALL),
@@ -277,6 +270,14 @@ WRITTEN = {
 def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case):
     write, signals = WRITTEN[case]
     check(tmp_path, "".join(map(write, GENES)), signals)
+
+
+def test_gaps_of_frameshifts_are_no_introns_of_other_letters(tmp_path):
+    text = ""
+    for gene in GENES:
+        parts = [part for a, b in gene.exons for part in ((a, a + 4), (a + 6, b))]
+        text += gff3(replace(gene, exons=tuple(parts)), cds=False)
+    check_dataset(tmp_path, text, "donor", true=GENES)
 
 
 def test_a_file_of_introns_is_one_of_junctions(tmp_path):

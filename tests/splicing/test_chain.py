@@ -150,6 +150,9 @@ def test_posteriors_are_the_shares_of_all_parses(seed):
     options |= _exons(rng, 12) if seed % 4 else {}
     introns, _ = _check_parses(_sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options))
     assert introns or seed not in (0, 2, 5, 10)
+    # sites farther apart than the falls of tails that are in a table
+    rng = np.random.default_rng(seed)
+    _check_parses(_sites(rng, 3_000, 6), _layer(rng, n_lengths=9, tails=TAILS))
     # sites that begin introns and that end them in turn, with exons between
     rng = np.random.default_rng(seed)
     sites, is_reverse = _sites(rng, 40, 8), rng.random(8) < seed / 12
