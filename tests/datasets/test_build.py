@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from seqmtl import read_dataset
+from seqmtl import MultiTaskModel, read_dataset
 from seqmtl.datasets import measure_leakage, read_config, write_dataset
 from seqmtl.datasets.duplicates import fingerprints
 from seqmtl.datasets.true_sites import word_numbers
@@ -23,7 +23,6 @@ from tests.oracles.annotation import reverse_complement
 
 WINDOW = 21
 OFFSET = {2: WINDOW // 2 - 1, 1: WINDOW // 2, 3: WINDOW // 2 - 1}
-WORDS = {"donor": ["GT"], "acceptor": ["AG"], "start": ["ATG"], "stop": ["TAA", "TAG", "TGA"]}
 
 
 def make_genome(seed, n_genes=30, length=8000, n_contigs=2, at="GT"):
@@ -74,6 +73,11 @@ def read_rows(folder):
         return [dict(zip(header, line.rstrip("\n").split("\t"), strict=True)) for line in stream]
 
 
+def read_excluded(folder):
+    with open(folder / "out" / "excluded.tsv") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
+
+
 def site_of(row, length=2):
     start, end = int(row["start"]), int(row["end"])
     if row["strand"] == "+":
@@ -106,30 +110,6 @@ def all_candidates(contigs, word):
     return found
 
 
-@pytest.mark.parametrize("signal", ["donor", "acceptor"])
-def test_sites_and_decoys_against_brute_force(tmp_path, signal):
-    contigs, genes = make_genome(1)
-    write_inputs(tmp_path, contigs, genes)
-    summary = build(tmp_path, config_text(f"seed = 3\n#{signal}"), signal=signal)
-    rows = read_rows(tmp_path)
-    word = {"donor": "GT", "acceptor": "AG"}[signal]
-    candidates = all_candidates(contigs, word)
-    sites = {site_of(row) for row in rows if row["label"] == "1"}
-    decoys = [site_of(row) for row in rows if row["label"] == "-1"]
-    assert sites <= annotated(genes, signal) & candidates
-    assert len(set(decoys)) == len(decoys)
-    assert set(decoys) <= candidates - annotated(genes, signal)
-    # decoy windows never overlap that of any annotated site
-    for row in rows:
-        if row["label"] == "-1":
-            for contig, start, strand in annotated(genes, signal):
-                begin = start - OFFSET[2] if strand == "+" else start + 2 + OFFSET[2] - WINDOW
-                assert contig != row["contig"] or abs(begin - int(row["start"])) >= WINDOW
-    assert {row["name"] for row in rows} == {f"{signal}:{word}", f"decoy:{word}"}
-    assert {(row["label"], row["score"]) for row in rows} == {("1", "1000"), ("-1", "0")}
-    assert summary["organisms"]["x"]["sites"] == len(sites)
-
-
 def test_rows_are_sorted_and_all_files_agree(tmp_path):
     contigs, genes = make_genome(2)
     write_inputs(tmp_path, contigs, genes)
@@ -138,13 +118,16 @@ def test_rows_are_sorted_and_all_files_agree(tmp_path):
     rows = read_rows(tmp_path)
     order = [(r["organism"] == "x", r["contig"], int(r["start"]), r["strand"] == "-") for r in rows]
     assert order == sorted(order)
-    with open(tmp_path / "out" / "excluded.tsv") as stream:
-        excluded = list(csv.DictReader(stream, delimiter="\t"))
+    excluded = read_excluded(tmp_path)
     reasons = Counter()
     for row in excluded:
         reasons[row["reason"].partition(":")[0]] += int(row["count"])
     assert dict(reasons) == summary["excluded"]
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == summary
+    compared = {
+        name: facts["splits"]["test"]["sites"] for name, facts in summary["organisms"].items()
+    }
+    assert summary["leakage"]["test_sites_compared"] == compared
     n_rows = sum(f["sites"] + f["decoys"] for f in summary["organisms"].values())
     assert len(rows) == n_rows
     # every annotated place is a row, or a line of what is left out
@@ -337,123 +320,55 @@ def test_leakage_is_measured_and_not_assumed():
     }
 
 
-def test_the_leakage_of_the_files_is_that_of_the_summary(tmp_path):
-    contigs, genes = make_genome(11)
-    for name in "xy":
-        write_inputs(tmp_path, contigs, genes, name)
-    summary = build(tmp_path, config_text(organisms=("x", "y")))
-    windows, sequences = {}, {}
-    for name in "xy":
-        read = read_dataset(tmp_path / "out", organism=name)
-        columns = {"labels": read.labels, "splits": splits_of(read), "prints": fingerprints(read)}
-        windows[name] = Sites(read.starts, read.is_reverse, columns)
-        sequences[name] = read[np.flatnonzero(read.labels > 0)].matrix()
-    leakage = measure_leakage(windows, sequences)
-    assert leakage == summary["leakage"]
-    assert sum(leakage["test_sites_with_homologue_in_train"].values()) == 0
-    assert leakage["duplicates_inside_splits"] > 0
-
-
-def splits_of(windows):
-    """The split of each window, by its number."""
-    names = ["train", "valid", "test"]
-    return np.array([names.index(name) for name in windows.split_names])[windows.splits]
-
-
-@given(seed=st.integers(0, 10_000), signal=st.sampled_from(["donor", "acceptor", "tss", "polya"]))
-@settings(max_examples=12)
-def test_the_mirrored_genome_has_the_mirrored_sites(tmp_path_factory, seed, signal):
-    contigs, genes = make_genome(seed, n_genes=12, length=3000)
-    mirrored = {name: reverse_complement(letters) for name, letters in contigs.items()}
-    flipped = [
-        (contig, "-+"["+-".index(s)], [(3000 - b, 3000 - a) for a, b in reversed(exons)])
-        for contig, s, exons in genes
-    ]
-    found = []
-    for letters, annotation in ((contigs, genes), (mirrored, flipped)):
-        folder = tmp_path_factory.mktemp("mirror")
-        write_inputs(folder, letters, annotation)
-        tables = "[split]\nvalid = 0\ntest = 0\n[decoys]\nratio = 1"
-        build(folder, config_text(tables=tables), signal=signal)
-        found.append(
-            {
-                (r["contig"], int(r["start"]), r["strand"], r["name"])
-                for r in read_rows(folder)
-                if r["label"] == "1"
-            }
-        )
-    back = {(c, 3000 - s - WINDOW, "-+"["+-".index(t)], name) for c, s, t, name in found[1]}
-    assert found[0] == back
-
-
-@given(seed=st.integers(0, 10_000), clearance=st.integers(1, 40), shift=st.integers(-6, 6))
-@settings(max_examples=12)
-def test_decoys_are_never_sites_nor_too_near(tmp_path_factory, seed, clearance, shift):
+@given(
+    seed=st.integers(0, 10_000),
+    signal=st.sampled_from(["donor", "acceptor"]),
+    clearance=st.integers(1, 40),
+    shift=st.integers(-6, 6),
+)
+@settings(max_examples=16)
+def test_decoys_are_never_sites_nor_too_near(tmp_path_factory, seed, signal, clearance, shift):
     contigs, genes = make_genome(seed, n_genes=40, length=4000)
     folder = tmp_path_factory.mktemp("near")
     write_inputs(folder, contigs, genes)
-    build(folder, config_text(f"shift = {shift}", f"[decoys]\nclearance = {clearance}"))
-    offset = OFFSET[2] - shift
+    text = config_text(f"shift = {shift}", f"[decoys]\nclearance = {clearance}")
+    summary = build(folder, text, signal=signal)
+    offset, word = OFFSET[2] - shift, {"donor": "GT", "acceptor": "AG"}[signal]
     begins = {
         (contig, start - offset if strand == "+" else start + 2 + offset - WINDOW, strand)
-        for contig, start, strand in annotated(genes)
+        for contig, start, strand in annotated(genes, signal)
     }
     rows = read_rows(folder)
     for row, letters in zip(rows, cut(contigs, rows), strict=True):
-        assert letters[offset : offset + 2] == "GT"
+        assert letters[offset : offset + 2] == word
         place = row["contig"], int(row["start"]), row["strand"]
-        assert (row["label"] == "1") == (place in begins)
-        if row["label"] == "-1":
+        is_site = place in begins
+        assert (row["label"], row["score"]) == (("1", "1000") if is_site else ("-1", "0"))
+        assert row["name"] == f"{signal if is_site else 'decoy'}:{word}"
+        if not is_site:
             assert all(c != place[0] or abs(b - place[1]) >= clearance for c, b, _ in begins)
+    places = [(row["contig"], row["start"], row["strand"]) for row in rows]
+    assert len({*places}) == len(places)
+    assert summary["organisms"]["x"]["sites"] == sum(row["label"] == "1" for row in rows)
 
 
-@pytest.mark.parametrize("includes_stop", [True, False])
-@pytest.mark.parametrize("strand", ["+", "-"])
-def test_start_and_stop_codons_by_their_letters(tmp_path, strand, includes_stop):
-    rng = np.random.default_rng(15)
-    gene = "ATG" + "GCC" * 20 + "TGA"
-    letters = "".join(rng.choice(list("ACGT"), 100)) + "C" + gene + "C"
-    letters += "".join(rng.choice(list("ACGT"), 100))
-    start, end = 101, 101 + len(gene)  # forward strand
-    end -= 0 if includes_stop else 3
-    if strand == "-":
-        letters = reverse_complement(letters)
-        start, end = len(letters) - end, len(letters) - start
-    (tmp_path / "x.fa").write_text(f">c\n{letters}\n")
-    rows = [("exon", 91, 180), ("CDS", start + 1, end)]
-    rows = [f"c\tt\t{k}\t{a}\t{b}\t.\t{strand}\t0\tParent=t" for k, a, b in rows]
-    (tmp_path / "x.gff3").write_text("\n".join(rows) + "\n")
-    tables = "[split]\nvalid = 0\ntest = 0"
-    for signal, word, place in (("start", "ATG", 101), ("stop", "TGA", 101 + len(gene) - 3)):
-        build(tmp_path, config_text(tables=tables), signal=signal)
-        (site,) = (row for row in read_rows(tmp_path) if row["label"] == "1")
-        place = place if strand == "+" else len(letters) - place - 3
-        assert site["name"] == f"{signal}:{word}"
-        assert site_of(site, 3) == ("c", place, strand)
-
-
-def test_non_canonical_sites_are_left_out_or_taken(tmp_path):
+@pytest.mark.parametrize(
+    ("consensus", "letters"), [('"canonical"', "GT"), ('["GT", "GC"]', "GT,GC"), ('"all"', "")]
+)
+def test_non_canonical_sites_are_left_out_or_taken(tmp_path, consensus, letters):
     contigs, genes = make_genome(16)
     contig, strand, exons = genes[0]
     place = exons[0][1] if strand == "+" else exons[1][0] - 2
-    letters = contigs[contig]
-    contigs[contig] = letters[:place] + "GC" + letters[place + 2 :]
+    text = contigs[contig]
+    contigs[contig] = text[:place] + "GC" + text[place + 2 :]
     write_inputs(tmp_path, contigs, genes)
-    names = {}
-    for consensus in ('"canonical"', '["GT", "GC"]', '"all"'):
-        summary = build(tmp_path, config_text(tables=f"[sites]\nconsensus = {consensus}"))
-        rows = read_rows(tmp_path)
-        names[consensus] = {row["name"] for row in rows if row["label"] == "1"}
-        assert (contig, place, strand) not in {site_of(r) for r in rows if r["label"] == "-1"}
-        assert (
-            summary["site"]["letters"]
-            == {'"canonical"': "GT", '["GT", "GC"]': "GT,GC", '"all"': ""}[consensus]
-        )
-    assert names == {
-        '"canonical"': {"donor:GT"},
-        '["GT", "GC"]': {"donor:GT", "donor:GC"},
-        '"all"': {"donor:GT", "donor:GC"},
-    }
+    summary = build(tmp_path, config_text(tables=f"[sites]\nconsensus = {consensus}"))
+    rows = read_rows(tmp_path)
+    assert summary["site"]["letters"] == letters
+    true = {site_of(row): row["name"] for row in rows if row["label"] == "1"}
+    assert {*true.values()} == {f"donor:{word}" for word in (letters or "GT,GC").split(",")}
+    assert true.get((contig, place, strand)) == (None if letters == "GT" else "donor:GC")
+    assert (contig, place, strand) not in {site_of(row) for row in rows if row["label"] == "-1"}
 
 
 def test_many_contigs(tmp_path):
@@ -476,46 +391,26 @@ def test_blocks_are_balanced(tmp_path):
     assert shares == pytest.approx({"train": 0.7, "valid": 0.1, "test": 0.2}, abs=0.03)
 
 
-def test_spectra_part_at_the_site_of_the_dataset(tmp_path, seqmtl):
-    write_inputs(tmp_path, *make_genome(13, n_genes=60, n_contigs=6))
-    (tmp_path / "config.toml").write_text(config_text("shift = 3"))
-    folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
-    seqmtl(f"dataset {tmp_path}/config.toml --signal tss -o {folder} -q")
-    seqmtl(f"train {folder} -o {model} --features wd:2,kmers:3/inf -q")
-    from seqmtl import MultiTaskModel
-
-    loaded = MultiTaskModel.load(model)
-    assert loaded.site.offset == loaded.length // 2 - 3
-    assert loaded.features.anchor == loaded.site.offset
-    trimers = loaded.position_weights("x")[2][: loaded.length - 2]
-    parts = np.split(trimers, [loaded.site.offset])  # what a 3-mer adds up- and downstream
-    assert all((part == part[0]).all() and part.any() for part in parts)
-    assert (parts[0][0] != parts[1][0]).any()
-
-
-def test_organisms_train_together_from_a_folder(tmp_path, seqmtl):
+def test_a_model_has_the_site_and_the_organisms_of_its_dataset(tmp_path, seqmtl):
     for name, seed in (("x", 13), ("y", 14)):
         write_inputs(tmp_path, *make_genome(seed, n_genes=60, n_contigs=6), name=name)
     (tmp_path / "config.toml").write_text(config_text("shift = 2", organisms=("x", "y")))
-    folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
+    folder, model, scores = (tmp_path / name for name in ("out", "m.seqmtl", "scores.tsv"))
     seqmtl(f"dataset {tmp_path}/config.toml -o {folder} -q")
     windows = read_dataset(folder, split="train")
     site = read_summary(folder)["site"]
     assert site == {"offset": 7, "length": 2, "letters": "GT", "signal": "donor"}
     assert {s[7:9] for s in windows.sequences()} == {"GT"}
-    seqmtl(f"train {folder} -o {model} --features wd:3 --window 13 --shift -1 -q")
-    from seqmtl import MultiTaskModel
-
+    options = "--features wd:2,kmers:3/inf --window 13 --shift -1 -q"
+    seqmtl(f"train {folder} -o {model} {options}")
     loaded = MultiTaskModel.load(model)
     assert (loaded.site.offset, loaded.site.signal) == (4, "donor")
     assert loaded.training["dataset"] == {"path": str(folder), "signal": "donor"}
     assert {s[4:6] for s in windows.center(13, -1).sequences()} == {"GT"}
-    metrics, scores = tmp_path / "metrics.json", tmp_path / "scores.tsv"
-    seqmtl(f"evaluate {model} {folder} --json {metrics} -q")
-    assert set(json.loads(metrics.read_text())["tasks"]) == {"x", "y"}
-    seqmtl(f"dataset {tmp_path}/config.toml -o {tmp_path}/a --signal acceptor -q")
-    shown = seqmtl(f"evaluate {model} {tmp_path}/a", code=1).err
-    assert "the model has donor sites at base 4 of its 13, the dataset acceptor sites" in shown
+    trimers = loaded.position_weights("x")[2][: loaded.length - 2]
+    parts = np.split(trimers, [loaded.site.offset])  # what a 3-mer adds up- and downstream
+    assert all((part == part[0]).all() and part.any() for part in parts)
+    assert (parts[0][0] != parts[1][0]).any()
     seqmtl(f"predict {model} {folder}/windows.tsv --organism y -o {scores} -q")
     n_test = sum(r["split"] == "test" and r["organism"] == "y" for r in read_rows(tmp_path))
     assert len(scores.read_text().splitlines()) == 1 + n_test
@@ -576,9 +471,8 @@ def test_masked_regions_have_neither_sites_nor_decoys(tmp_path):
     sites = [site_of(row) for row in read_rows(tmp_path)]
     assert not any(is_masked(contig, start) for contig, start, _ in sites)
     true = {own for own in annotated(genes) if is_masked(*own[:2])}
-    excluded = (tmp_path / "out" / "excluded.tsv").read_text().splitlines()
-    rows = [line.split("\t") for line in excluded if "site in a masked region" in line]
-    assert {(row[1], int(row[2]), row[4]) for row in rows} == true
+    rows = [row for row in read_excluded(tmp_path) if "site in a masked" in row["reason"]]
+    assert {(row["contig"], int(row["start"]), row["strand"]) for row in rows} == true
     assert found["excluded"]["site in a masked region"] == len(true) > 3
     n_masked = found["excluded"]["candidate in a masked region"]
     before, after = (own["organisms"]["x"]["candidates"] for own in (plain, found))

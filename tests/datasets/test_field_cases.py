@@ -215,6 +215,11 @@ def _jgi(gene):
     )
 
 
+def _hints():
+    introns = ((gene, a, b) for gene in GENES for a, b in gene.introns)
+    return "".join(row(gene, "intron", a, b, "mult=5;pri=4;src=E", "b2h") for gene, a, b in introns)
+
+
 WRITTEN = {
     "a UTR touches an exon": (_utr_beside_its_exon, (*SPLICE, *ENDS)),
     "the stop codon is beyond the coding exons": (_stop_codon_outside, ALL),
@@ -267,12 +272,17 @@ def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case):
     check(tmp_path, "".join(map(write, GENES)), signals)
 
 
+def test_gaps_of_frameshifts_are_no_introns_of_other_letters(tmp_path):
+    text = ""
+    for gene in GENES:
+        parts = [part for a, b in gene.exons for part in ((a, a + 4), (a + 6, b))]
+        text += gff3(replace(gene, exons=tuple(parts)), cds=False)
+    check_dataset(tmp_path, text, "donor", true=GENES)
+
+
 def test_a_file_of_introns_is_one_of_junctions(tmp_path):
-    text = "".join(
-        row(g, "intron", a, b, f"Parent={g.name}.1") for g in GENES for a, b in g.introns
-    )
     with pytest.raises(InputFormatError, match=r"only intron .* junctions instead of annotation"):
-        list(find(tmp_path, text, SPLICE))
+        list(find(tmp_path, _hints(), SPLICE))
 
 
 MIXED = {
@@ -332,16 +342,6 @@ def test_one_id_in_two_places_is_two_transcripts_of_gtf(tmp_path, case, options,
         told = "several transcripts with one ID (1); such as same.t1 (line 1)"
     check(tmp_path, text, (*SPLICE, *ENDS, "start"), name="a.gtf", true=true)
     assert told in caplog.text
-
-
-@pytest.mark.parametrize("case", REPEATED)
-@pytest.mark.parametrize("is_sorted", [False, True])
-def test_one_id_in_two_places_is_two_transcripts_of_gff3(tmp_path, case, is_sorted):
-    names = _with_one_id(REPEATED[case])
-    lines = "".join(gff3(gene, name=names[gene.name]) for gene in GENES).splitlines(keepends=True)
-    if is_sorted:
-        lines.sort(key=lambda line: "mRNA" not in line)
-    check(tmp_path, "".join(lines), (*SPLICE, "tss"))
 
 
 @pytest.mark.parametrize("is_sorted", [False, True])
@@ -435,14 +435,6 @@ def test_a_warning_tells_if_a_quarter_of_the_sites_lack_their_letters(tmp_path, 
     assert re.search(rf"a: \d+ of {len(every)} {signal} sites are left out, as they", caplog.text)
 
 
-def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
-    text = OFF_BY_ONE["BED that counts from 1"]
-    more = '[sites]\nconsensus = "all"\n'
-    true, _, _ = build(tmp_path, text, "donor", name="a.bed", more=more)
-    moved = [replace(g, exons=tuple((a + 1, b) for a, b in g.exons)) for g in GENES]
-    assert true == sites(moved, "donor") != sites(GENES, "donor")
-
-
 # ---- genes that are left out, and whose sites are no decoys either
 
 TRANS = "exception=trans-splicing"
@@ -466,21 +458,6 @@ def _on_two_strands(gene):
     other = replace(gene, strand="+-"["-+".index(gene.strand)])
     end = gene.exons[-1][1]
     return gff3(gene) + row(other, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
-
-
-def _joined(gene):
-    """Return a transcript with an exon of another gene, far from its own row."""
-    end = gene.exons[-1][1]
-    return gff3(gene) + row(gene, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
-
-
-def _exons_removed(gene):
-    """Return a transcript without the row of an exon of which the start codon has one."""
-    lines = gtf(gene, codons=True).splitlines(keepends=True)
-    removed = 0 if gene.strand == "+" else -1
-    place = f"\t{gene.exons[removed][0] + 1}\t{gene.exons[removed][1]}\t"
-    coding = f"\t{gene.cds[removed][0] + 1}\t{gene.cds[removed][1]}\t"
-    return "".join(line for line in lines if place not in line and coding not in line)
 
 
 def _of_gene(gene):
@@ -515,12 +492,6 @@ def _cds_without_strand(gene):
     return _without_strand("".join(line for line in lines if "\tCDS\t" in line))
 
 
-def _codons_alone(gene):
-    """Rows of codons, between which there is no intron (start_stop.gff of UTRrnaseq)."""
-    lines = gtf(gene, codons=True).splitlines(keepends=True)
-    return "".join(line for line in lines if "_codon\t" in line)
-
-
 def _utrs_alone(gene):
     """UTRs whose parent is written in another way than that of the exons."""
 
@@ -552,16 +523,8 @@ EXCLUDED = {
     "no strand in GTF": (lambda g: _without_strand(gtf(g)), ALL, NO_STRAND),
     "no strand of CDS alone": (_cds_without_strand, ["stop"], NO_STRAND),
     "two strands": (_on_two_strands, SPLICE, "transcript with exons outside its own row"),
-    "two genes": (_joined, SPLICE, "transcript with exons outside its own row"),
-    "removed exons, GTF": (_exons_removed, ["start"], "transcript of codons or UTRs whose exons"),
     "of a gene": (_of_gene, SPLICE, "exons that belong to a gene"),
     "inside": (_inside, SPLICE, "part of a longer transcript"),
-    "no parent": (
-        lambda g: "".join(row(g, "exon", a, b, f"ID=e{a}") for a, b in g.exons),
-        SPLICE,
-        "exon or CDS that belongs to no transcript",
-    ),
-    "codons alone, GTF": (_codons_alone, CODONS, "transcript of codons or UTRs whose exons"),
     "UTRs alone": (_utrs_alone, ENDS, "transcript of codons or UTRs whose exons"),
     "other source": (lambda g: gff3(g).replace("\tt\t", "\tother\t"), ALL, None),
     "rows of introns": (_introns_in_utrs, SPLICE, None),
@@ -774,54 +737,32 @@ def test_a_warning_tells_if_coding_genes_have_no_ends(tmp_path, caplog, signal):
         build(tmp_path, text, signal)
 
 
-def test_evaluation_counts_no_site_that_is_left_out(tmp_path, seqmtl):
-    """All candidates are drawn, so windows.tsv has as many rows as evaluation has candidates."""
-    contigs, genes = make_genes(5, n_genes=40)
-    text = "".join(
-        _without_strand(gff3(gene)) if i % 3 == 0 else gff3(gene) for i, gene in enumerate(genes)
-    )
-    _, known, decoys = build(tmp_path, text, "donor", contigs=contigs)
-    assert sites(genes, "donor") <= known
-    model, data = tmp_path / "m.seqmtl", tmp_path / "out"
-    seqmtl(f"train {data} -o {model} --features wd:2 -C 1 -q")
-    seqmtl(f"evaluate {model} {data} --split all --json {tmp_path}/e.json -q")
-    found = json.loads((tmp_path / "e.json").read_text())["tasks"]["o"]
-    n_true = len(sites([gene for i, gene in enumerate(genes) if i % 3], "donor"))
-    assert (found["n"] - found["n_positive"], found["n_positive"]) == (len(decoys), n_true)
-
-
 def _incomplete(gene, case, signal):
     """Return rows of a gene of which one end is incomplete, as the case has it."""
-    is_left = (signal in ("tss", "start")) == (gene.strand == "+")
-    is_cds = signal in CODONS
+    is_cds, is_first = signal in CODONS, signal in ("tss", "start")
     start, end = (gene.cds[0][0], gene.cds[-1][1]) if is_cds else _span(gene)
-    tag = ("cds" if is_cds else "mRNA") + ("_start_NF" if signal in ("tss", "start") else "_end_NF")
+    tag = f"{'cds' if is_cds else 'mRNA'}_{'start' if is_first else 'end'}_NF"
     if case == "GENCODE GTF":
         return gtf(gene, more=f' tag "basic"; tag "{tag}";', codons=True)
     if case == "GENCODE GFF3":
         return gff3(gene, more=f";tag=basic,{tag};level=2")
-    bounds = f"start_range=.,{start + 1}" if is_left else f"end_range={end},."
-    partial = {
-        "NCBI": f";partial=true;{bounds}",
-        "both ends": ";partial=true",
-        "Prodigal": f";partial={'10' if is_left else '01'}",
-    }[case]
-    kind = "CDS" if is_cds else "mRNA"
+    # NCBI: of the first or the last row, and in its coordinates
+    is_left, kind = is_first == (gene.strand == "+"), "CDS" if is_cds else "mRNA"
     lines = gff3(gene).splitlines()
-    at_end = [i for i, one in enumerate(lines) if f"\t{kind}\t" in one][-(not is_left)]
-    chosen = {at_end} if case == "NCBI" else {i for i, x in enumerate(lines) if f"\t{kind}\t" in x}
-    return "".join(one + partial * (i in chosen) + "\n" for i, one in enumerate(lines))
+    at_end = [i for i, line in enumerate(lines) if f"\t{kind}\t" in line][-(not is_left)]
+    lines[at_end] += ";partial=true;"
+    lines[at_end] += f"start_range=.,{start + 1}" if is_left else f"end_range={end},."
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("signal", [*ENDS, *CODONS])
-@pytest.mark.parametrize("case", ["GENCODE GTF", "GENCODE GFF3", "NCBI", "both ends", "Prodigal"])
+@pytest.mark.parametrize("case", ["GENCODE GTF", "GENCODE GFF3", "NCBI"])
 def test_incomplete_ends_are_no_sites_and_no_decoys(tmp_path, case, signal):
     write = gtf if case == "GENCODE GTF" else gff3
     text = _every_third(lambda gene: _incomplete(gene, case, signal), write)
     check(tmp_path, text, [signal], true=OTHERS)
     other = {"tss": "polya", "polya": "tss", "start": "stop", "stop": "start"}[signal]
-    whole = ["donor"] if case == "both ends" else ["donor", other]
-    check(tmp_path, text, whole)
+    check(tmp_path, text, ["donor", other])
 
 
 CODING, NON_CODING = GENES[1::2], GENES[::2]
@@ -879,56 +820,6 @@ def test_dots_for_the_thick_part_are_no_coding_sequence(tmp_path):
         check(tmp_path, text, ["start"], name="a.bed")
 
 
-def _hints(attributes="mult=5;pri=4;src=E", score="."):
-    return "".join(
-        f"{g.contig}\tb2h\tintron\t{a + 1}\t{b}\t{score}\t{g.strand}\t.\t{attributes}\n"
-        for g in GENES
-        for a, b in g.introns
-    )
-
-
-def _leafcutter(n_samples):
-    """Return a row for each sample and intron, with reads of 5 and more as scores."""
-    return "".join(
-        f"{g.contig}\t{a}\t{b}\t.\t{5 + (7 * a + 13 * k) % 90}\t{g.strand}\n"
-        for k in range(n_samples)
-        for g in GENES
-        for a, b in g.introns
-    )
-
-
-def _minimap2(n_reads, scores=(6,)):
-    return "".join(
-        f"{g.contig}\t{a}\t{b}\tread{k}\t{scores[a % len(scores)]}\t{g.strand}\n"
-        for k in range(n_reads)
-        for g in GENES
-        for a, b in g.introns
-    )
-
-
-JUNCTIONS = {
-    "BRAKER": (_hints(), 5),
-    "UTRrnaseq": (_hints("mult=5_GTAG", score="0"), 5),
-    "GeneMark": (_hints(".", score="5"), 5),
-    "AUGUSTUS without mult": (_hints("src=P;pri=4"), 1),
-    "ProtHint": (_hints("al_score=0.24; splice_sites=gt_ag;", score="5"), 5),
-    "ProtHint and GeneMark": (_hints("tmp", score="5"), 5),
-    "hints of two programs": (_hints("mult=2;src=E") + _hints("src=P"), 3),
-    "hints of exons, too": ("ctg1\tb2h\tep\t5\t9\t.\t+\t.\tmult=9;src=E\n" + _hints(), 5),
-    "leafcutter": (_leafcutter(3), 15),
-    "leafcutter, one sample": (_leafcutter(1), 5),
-    "minimap2": (_minimap2(4), 4),
-    "minimap2, letters of several kinds": (_minimap2(4, (6, 5, 3)), 4),
-}
-
-
-@pytest.mark.parametrize("case", JUNCTIONS)
-def test_reads_of_junctions_are_counted_as_programs_write_them(tmp_path, case):
-    text, n_reads = JUNCTIONS[case]
-    more = f"[junctions]\nmin_share = 0\nmin_reads = {n_reads}\n"
-    check(tmp_path, text, SPLICE, more=more, name="j.gff", key="junctions")
-
-
 @pytest.mark.parametrize("signal", SPLICE)
 def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
     """The letters of some introns are no intron's, and the file has no strand."""
@@ -946,10 +837,3 @@ def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
     true = [gene for gene in GENES if gene not in odd]
     options = {"name": "SJ.out.tab", "key": "junctions", "contigs": contigs}
     check(tmp_path, text, [signal], true=true, **options)
-
-
-def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):
-    with pytest.raises(
-        InputFormatError, match=r"only intron \(\d+\); .* introns junctions instead"
-    ):
-        check(tmp_path, _hints(), ["donor"])

@@ -1,13 +1,19 @@
 """Related true sites of different splits: found, counted, and left out of train if asked."""
 
-import csv
 import math
 
 import numpy as np
 from numpy.testing import assert_array_equal
 
 from seqmtl.datasets.homologues import has_homologue
-from tests.datasets.test_build import build, config_text, make_genome, read_rows, write_inputs
+from tests.datasets.test_build import (
+    build,
+    config_text,
+    make_genome,
+    read_excluded,
+    read_rows,
+    write_inputs,
+)
 
 LENGTH = 120
 
@@ -116,7 +122,6 @@ def test_sites_of_train_with_a_homologue_in_test_are_counted_and_left_out(tmp_pa
         split: [r for r in read_rows(tmp_path) if r["split"] == split]
         for split in ("valid", "test")
     }
-    (tmp_path / "splice.toml").write_text("")
     after = build(
         tmp_path, text.replace("[organisms", "[split]\nhomologues = false\n[organisms", 1)
     )
@@ -125,7 +130,6 @@ def test_sites_of_train_with_a_homologue_in_test_are_counted_and_left_out(tmp_pa
         [r for r in read_rows(tmp_path) if r["split"] in rows], rows["valid"] + rows["test"]
     )
     reason = "site of train with a homologue in valid or test"
-    with open(tmp_path / "out" / "excluded.tsv", encoding="utf-8") as file:
-        lines = [row for row in csv.DictReader(file, delimiter="\t") if row["reason"] == reason]
+    lines = [row for row in read_excluded(tmp_path) if row["reason"] == reason]
     assert {row["contig"] for row in lines} == {"chr1"}
     assert len(lines) == after["excluded"][reason] > 0.9 * n_test

@@ -342,13 +342,3 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
     (folder / "loop").symlink_to("loop")
     for name in ("x.fa", "loop"):
         assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/{name}", 1).err
-
-
-def test_a_failure_leaves_nothing_behind(folder, monkeypatch):
-    def fail(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr("seqmtl.io.dataset.write_json", fail)
-    with pytest.raises(OSError, match=r"disk full"):
-        build(folder, config_text())
-    assert not (folder / "out").exists()

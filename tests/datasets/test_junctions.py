@@ -1,6 +1,5 @@
 """Datasets from splice junctions: strands, evidence, decoys; against annotation and brute force."""
 
-import csv
 import logging
 
 import numpy as np
@@ -13,6 +12,7 @@ from tests.datasets.test_build import (
     annotated,
     config_text,
     make_genome,
+    read_excluded,
     read_rows,
     site_of,
     write_inputs,
@@ -46,11 +46,6 @@ def sites(folder, label="1"):
     return {site_of(row) for row in read_rows(folder) if row["label"] == label}
 
 
-def excluded(folder):
-    with open(folder / "out" / "excluded.tsv") as stream:
-        return list(csv.DictReader(stream, delimiter="\t"))
-
-
 @pytest.fixture
 def genome(tmp_path):
     contigs, genes = make_genome(1)
@@ -64,14 +59,14 @@ def test_sites_are_those_of_the_annotation_whatever_the_strands(genome, signal, 
     folder, _, genes = genome
     (folder / "config.toml").write_text(config_text())
     write_dataset(read_config(folder / "config.toml", signal=signal), folder / "out")
-    expected, n_excluded = sites(folder), len(excluded(folder))
+    expected, n_excluded = sites(folder), len(read_excluded(folder))
     assert expected <= annotated(genes, signal)
     turned = {"given": "+-", "undefined": "..", "wrong": "-+"}[strands]
     introns = [(c, s, e, turned["+-".index(strand)]) for c, s, e, strand in introns_of(genes)]
     build(folder, config_text(), star(introns), signal=signal)
     assert len(expected) > 20
     assert sites(folder) == expected
-    assert len(excluded(folder)) == n_excluded
+    assert len(read_excluded(folder)) == n_excluded
 
 
 def test_decoys_are_never_at_weak_sites(genome):
@@ -91,30 +86,20 @@ def test_decoys_are_never_at_weak_sites(genome):
     assert 20 < n_reverse < len(decoys) - 20
 
 
-def test_weights_still_add_up_to_all_candidates(genome):
-    folder, _, genes = genome
-    summary = build(folder, config_text(), star(introns_of(genes)))
-    weights = [float(row["weight"]) for row in read_rows(folder) if row["label"] == "-1"]
-    total = summary["organisms"]["x"]["candidates"]
-    assert sum(weights) == pytest.approx(total, rel=1e-4)
-
-
 def test_few_reads_and_small_shares_are_left_out(genome):
     folder, _, genes = genome
     introns = introns_of(genes)
     few, minor, good = introns[0], introns[1], introns[2:]
     rival = (minor[0], minor[1] - 200, minor[2] + 200, minor[3], 1000)
     build(folder, config_text(), star([(*few, 2), (*minor, 49), rival, *good]))
-    reasons = {
-        (row["contig"], row["reason"]) for row in excluded(folder) if "junction" in row["reason"]
-    }
-    assert reasons == {
+    excluded = [row for row in read_excluded(folder) if "junction" in row["reason"]]
+    assert {(row["contig"], row["reason"]) for row in excluded} == {
         (few[0], "junction with fewer reads than min_reads"),
         (minor[0], "junction with less than min_share of the reads of one that overlaps it"),
     }
     more = "\n[junctions]\nmin_reads = 2\nmin_share = 0.04\n"
     build(folder, config_text(), star([(*few, 2), (*minor, 49), rival, *good]), more)
-    assert not [row for row in excluded(folder) if "junction" in row["reason"]]
+    assert not [row for row in read_excluded(folder) if "junction" in row["reason"]]
 
 
 def test_the_remedy_for_hints_of_one_read_is_given(genome):
@@ -168,7 +153,7 @@ def test_conflicts_between_strands(genome, caplog):
         build(folder, config_text(), star(introns + turned + odd + tie + unknown))
     assert "letters of introns gave the strand of 0 junctions, and turned that of 30" in caplog.text
     assert "2 junctions are on both strands; the one with more reads counts" in caplog.text
-    rows = excluded(folder)
+    rows = read_excluded(folder)
     assert [row["start"] for row in rows if "on both strands" in row["reason"]] == ["3200"]
     assert [row["start"] for row in rows if "without a strand" in row["reason"]] == ["3400"]
     assert [row["strand"] for row in rows if row["start"] == "3000"] == ["+"]
@@ -197,7 +182,7 @@ def test_some_contigs_may_be_missing(genome):
     with pytest.raises(InputFormatError, match="allow_missing_contigs = true leaves them out"):
         build(folder, config_text(), star(introns + more))
     build(folder, config_text(), star(introns + more), "allow_missing_contigs = true\n")
-    rows = [row for row in excluded(folder) if row["contig"] == "scaffold9"]
+    rows = [row for row in read_excluded(folder) if row["contig"] == "scaffold9"]
     assert [row["reason"] for row in rows] == ["contig that the FASTA lacks"]
 
 

@@ -51,13 +51,6 @@ def _gff():
     return text
 
 
-def _gffread():
-    """BED12 of two more columns in some rows."""
-    return "".join(
-        line + "\tgeneID=x\tmore" * (k % 2) + "\n" for k, line in enumerate(_bed12().splitlines())
-    )
-
-
 def _introns_of_transcripts():
     """Only introns, which name their transcripts."""
     return "".join(
@@ -100,7 +93,6 @@ def _read(path, genome):
     [
         ("i.bed", _bed6),
         ("i.bed", _bed12),
-        ("i.bed", _gffread),
         ("SJ.out.tab", _star),
         ("SJ.out.tab", _with_spike_in),
         ("i.gff3", _gff),
@@ -110,7 +102,6 @@ def _read(path, genome):
         ("introns.gff3", _introns_of_transcripts),
         ("introns.gtf", _introns_of_gtf),
         ("hints.gff", _hints),
-        ("hints.gff.bgz", _hints),
         ("hints.txt", _hints),
     ],
 )

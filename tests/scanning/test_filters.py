@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel
-from seqmtl.commands.main import main
 from seqmtl.io import read_contigs
 from seqmtl.scanning import Scanner, SiteFilters, SiteFinder, filters, write_scan
 from seqmtl.scanning.finder import finder_of
-from seqmtl.scanning.writers import formats
 from seqmtl.sequences.sites import Sites
 from tests.invocation import exit_code
-from tests.oracles.annotation import reverse_complement
 from tests.scanning.cases import (
     SUFFIXES,
     bed_rows,
@@ -230,18 +227,6 @@ def test_an_index_that_cannot_be_made_is_a_warning(scan, monkeypatch, capsys):
     assert "x.bed.gz: no index can be made (contig too long)" in capsys.readouterr().err
 
 
-def test_letters_that_are_reported_are_logged(contigs, scan, tmp_path, capsys):
-    out = scan()
-    message = capsys.readouterr().err
-    assert "reporting only sites with the letters GT" in message
-    assert "consensus GT" in out.read_text().splitlines()[0]
-    make_model(tmp_path / "model.seqmtl", letters="GT,GC")
-    rows = bed_rows(scan("-q", model=tmp_path / "model.seqmtl"))
-    cut = [(contigs[c][s : s + 2].upper(), strand) for c, s, strand, _ in rows]
-    read = {text if strand == "+" else reverse_complement(text) for text, strand in cut}
-    assert read == {"GT", "GC"}
-
-
 def test_low_splice_scores_are_counted(every, scan, capsys):
     n_lines = len(text_rows(scan(out="x.spsc")))
     assert 0 < n_lines < len(every)
@@ -298,12 +283,3 @@ def test_probabilities_from_relatives_are_for_ranking(scan, tmp_path, capsys):
         assert message.count("moth: probabilities are the weighted mean log-odds of its") == n
         assert message.count("use them to rank sites (--top), not as precision") == n
         assert "not calibrated" not in message
-
-
-def test_the_help_names_every_format_and_suffix(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        main(["scan", "--help"])
-    shown = capsys.readouterr().out
-    for name, suffixes in formats.SUFFIXES.items():
-        assert name in shown
-        assert suffixes[0] in shown

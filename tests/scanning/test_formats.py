@@ -153,22 +153,6 @@ def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters
                 np.testing.assert_allclose(found, wanted, atol=7.5e-5)
 
 
-def test_probabilities_as_values(folder, models, contigs, expected, tmp_path):
-    pybigwig = pytest.importorskip("pyBigWig")
-    finder = finder_of(models["donor"], "man")
-    track = TrackOptions("probability", {name: len(text) for name, text in contigs.items()})
-    write_scan(tmp_path / "x.bw", read_contigs(folder / "genome.fa"), finder, track=track)
-    sites = expected()
-    wanted = dict(zip(sites, probabilities(models["donor"], sites).tolist(), strict=True))
-    found = {}
-    for strand, name in (("+", "plus"), ("-", "minus")):
-        with pybigwig.open(str(tmp_path / f"x.{name}.bw")) as file:
-            for c in file.chroms():
-                found |= {(c, a, strand): v for a, _, v in file.intervals(c) or ()}
-    assert found.keys() == wanted.keys()
-    assert max(abs(found[key] - wanted[key]) for key in wanted) <= 1e-4
-
-
 def test_gff3_is_read_by_gffutils(scan, models, expected):
     gffutils = pytest.importorskip("gffutils")
     path = scan("x.gff3")

@@ -150,13 +150,16 @@ def test_posteriors_are_the_shares_of_all_parses(seed):
     options |= _exons(rng, 12) if seed % 4 else {}
     introns, _ = _check_parses(_sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options))
     assert introns or seed not in (0, 2, 5, 10)
+    # sites farther apart than the falls of tails that are in a table
+    rng = np.random.default_rng(seed)
+    _check_parses(_sites(rng, 3_000, 6), _layer(rng, n_lengths=9, tails=TAILS))
     # sites that begin introns and that end them in turn, with exons between
     rng = np.random.default_rng(seed)
-    sites, is_reverse = _sites(rng, 40, 9), rng.random(9) < seed / 12
-    sites = with_signals(replace(sites, is_reverse=is_reverse), (np.arange(9) % 2) ^ is_reverse)
+    sites, is_reverse = _sites(rng, 40, 8), rng.random(8) < seed / 12
+    sites = with_signals(replace(sites, is_reverse=is_reverse), (np.arange(8) % 2) ^ is_reverse)
     options = _exons(rng, 12) if seed % 3 else {}
     _, exons = _check_parses(sites, _layer(rng, shortest=1, n_lengths=9, tails=TAILS, **options))
-    assert exons or seed == 3
+    assert exons
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -235,20 +238,6 @@ def test_an_intron_in_coding_sequence_keeps_its_frame():
     assert_allclose(turned[::-1], found[[3, 4, 5, 0, 1, 2]], rtol=1e-6)
 
 
-def test_coordinates_may_shift_and_partners_outside_change_nothing():
-    rng = np.random.default_rng(8)
-    layer, sites = _layer(rng), _sites(rng, 300, 80)
-    found = run_chain(sites, layer).sites
-    moved = sites.adding(places=sites["places"] + 12_345)  # a multiple of 3
-    assert_array_equal(run_chain(moved, layer).sites, found)
-    # two copies far apart, with nothing that codes between: the same posteriors twice
-    content = sites["content"] + sites["content"][-1] - 200.0
-    two = Sites.join([sites, sites.adding(places=sites["places"] + 6000, content=content)])
-    own, other = np.split(run_chain(two, layer).sites, 2)
-    assert np.abs(np.exp(own) - np.exp(found)).max() < 0.02
-    assert np.abs(np.exp(other) - np.exp(found)).max() < 0.02
-
-
 def test_both_strands_read_the_same():
     """The reverse complement of a contig has the same introns, on the other strand."""
     rng = np.random.default_rng(3)
@@ -296,26 +285,6 @@ def test_the_ceiling_multiplies_every_posterior(seed):
     assert_allclose(np.exp(capped.intron_values), 0.8 * np.exp(free.intron_values))
     p = np.exp(run_chain(sites, layer._replace(ceiling=0.8), 0.3).intron_values)
     assert p.size == (0.8 * np.exp(free.intron_values) >= 0.3).sum()
-
-
-@pytest.mark.parametrize("n_lengths", [1, 3, 20, 50])
-def test_a_table_goes_on_geometrically(n_lengths):
-    """However much of a geometric mixture is in the table, posteriors and introns are the same."""
-    rng = np.random.default_rng(7)
-    sites = _sites(rng, 300, 80)
-    lengths, tails = np.arange(300), np.array([[-3.0, 0.05], [-5.0, 0.002]])
-    introns = np.log(np.exp(tails[:, [0]] - tails[:, [1]] * lengths).sum(axis=0))
-    whole = _layer(rng, introns=introns)
-    tails[:, 0] -= tails[:, 1] * n_lengths
-    some = whole._replace(introns=introns[:n_lengths], tails=tails)
-    expected, found = (run_chain(sites, layer, 1e-5) for layer in (whole, some))
-    assert_allclose(found.sites, expected.sites, rtol=1e-9)
-    pairs = [
-        dict(zip(map(tuple, own.introns.tolist()), own.intron_values.tolist(), strict=True))
-        for own in (expected, found)
-    ]
-    assert pairs[0] == pytest.approx(pairs[1], rel=1e-9)
-    assert np.diff(sites["places"][expected.introns], axis=1).max() > 50
 
 
 def test_what_is_left_out_is_as_if_it_were_no_candidate():

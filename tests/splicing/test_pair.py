@@ -188,19 +188,14 @@ def test_the_slope_of_a_fit_is_that_of_the_likelihood(case, monkeypatch):
     assert np.linalg.eigvalsh(at.curvature).min() > -1e-9
 
 
-def test_stop_codons_survive_a_file(case, tmp_path):
-    model = load(case / "splice")
-    layer = {**model.layer, "a": model.layer_of("a")._replace(stops=("TGA",))}
-    replace(model, layer=layer).save(tmp_path / "ciliate")
-    again = load(tmp_path / "ciliate")
-    assert [again.layer_of(name).stops for name in "ab"] == [("TGA",), ("TAA", "TAG", "TGA")]
-
-
 def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
     first = load(case / "splice")
     assert isinstance(first, PairedModel)
     first.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (case / "splice").read_bytes()
+    ciliate = first.layer_of("a")._replace(stops=("TGA",))
+    first = replace(first, layer={**first.layer, "a": ciliate})
+    first.save(tmp_path / "again")
     again = load(tmp_path / "again")
     for name in "ab":
         a, b = first.layer_of(name), again.layer_of(name)
@@ -243,24 +238,24 @@ def test_predict_says_that_it_cannot(case):
         load(case / "splice").predictions(None)
 
 
-@pytest.mark.parametrize(
-    ("order", "message"),
-    [
-        ("acceptor donor donors acceptors", "must be trained on donor sites"),
-        ("donor donor donors donors", "must be trained on acceptor sites"),
-        ("donor acceptor acceptors donors", "must be a dataset of donors"),
-        ("donor acceptor donors donors", "must be a dataset of acceptors"),
-        ("donor acceptor donors of_a", "task 'b' is not in"),
-        ("donor of_z donors acceptors", "z"),
-        ("splice acceptor donors acceptors", "is a model of pairs, not of weights"),
-    ],
-)
-def test_models_and_datasets_that_do_not_fit_are_refused(case, tmp_path, seqmtl, order, message):
+MISFITS = {
+    "acceptor donor donors acceptors": "must be trained on donor sites",
+    "donor donor donors donors": "must be trained on acceptor sites",
+    "donor acceptor acceptors donors": "must be a dataset of donors",
+    "donor acceptor donors donors": "must be a dataset of acceptors",
+    "donor acceptor donors of_a": "task 'b' is not in",
+    "donor of_z donors acceptors": "z",
+    "splice acceptor donors acceptors": "is a model of pairs, not of weights",
+}
+
+
+def test_models_and_datasets_that_do_not_fit_are_refused(case, tmp_path, seqmtl):
     run(f"dataset {case}/sim/a.toml -o {tmp_path}/of_a")
     _rename(case / "acceptor", tmp_path / "of_z")
     folders = {"of_a": tmp_path, "of_z": tmp_path}
-    inputs = [str(folders.get(name, case) / name) for name in order.split()]
-    assert message in seqmtl(["pair", *inputs, "-o", tmp_path / "x"], 1).err
+    for order, message in MISFITS.items():
+        inputs = [str(folders.get(name, case) / name) for name in order.split()]
+        assert message in seqmtl(["pair", *inputs, "-o", tmp_path / "x"], 1).err
 
 
 def test_datasets_of_different_genomes_are_refused(case, capsys, tmp_path):

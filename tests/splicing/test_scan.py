@@ -161,6 +161,8 @@ def test_sites_and_introns_in_regions(case, expected, tmp_path):
         n_removed += sum(key[0] in inside for key in sites) - len(wanted)
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
     assert summary["removed"] == {"regions": n_removed}
+    assert summary["n_candidates"] == summary["n_reported"] + n_removed
+    assert summary["n_contigs"] == 2
     assert n_removed > 0
     _scan(case, tmp_path / "i.bed", f"{options} --format introns")
     _scan(case, tmp_path / "all.bed", "--format introns")
@@ -196,20 +198,6 @@ def test_a_scan_tells_what_is_in_the_files_of_all_formats(case, tmp_path, seqmtl
     pattern = rf"(\d+) candidates, (\d+) removed by min_probability, {introns} introns written"
     candidates, removed = map(int, re.search(pattern, shown).groups())
     assert 0 < removed < candidates
-
-
-def test_regions_and_filters(case, expected, tmp_path):
-    sites = expected[0]["donor"]
-    wanted = {key for key, p in sites.items() if key[0] == "chr2" and p >= 0.3}
-    regions, last = tmp_path / "r.bed", max(start for _, start, _ in wanted)
-    regions.write_text(f"chr2\t0\t{last}\n")
-    options = f"--regions {regions} --min-probability 0.3 --json {tmp_path}/x.json"
-    _scan(case, tmp_path / "x.bed", options)
-    assert sites_in(tmp_path / "x.donor.bed").keys() == {key for key in wanted if key[1] < last}
-    summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
-    assert summary["n_contigs"] == 1
-    n_removed = sum(summary["removed"].values())
-    assert summary["n_candidates"] == summary["n_reported"] + n_removed
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Rounds of self-training: they find what is there, and nothing where there is nothing."""
 
+import copy
 import itertools
 from dataclasses import replace
 
@@ -15,24 +16,16 @@ from seqmtl.splicing import self_training
 from seqmtl.splicing.chain import with_letters
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.self_training import LOST_SHARE, SelfTraining, _drawn, _groups_of
+from tests.oracles.annotation import read_fasta, sites_of
 from tests.oracles.pairs import open_contigs, whole_contig
 
 PADDING = 61
 
 
-def _true_sites(path):
-    """Return {(contig, start, strand)} of the first base of donors and of acceptors."""
-    exons = {}
-    for row in (line.split("\t") for line in path.read_text().splitlines()):
-        if len(row) > 2 and row[2] == "exon":
-            place = row[0], row[6], row[8].partition("Parent=")[2]
-            exons.setdefault(place, []).append((int(row[3]) - 1, int(row[4])))
-    found = set()
-    for (contig, strand, _), own in exons.items():
-        own.sort()
-        for (_, before), (after, _) in itertools.pairwise(own):
-            found |= {(contig, before, strand), (contig, after - 2, strand)}
-    return found
+def _true_sites(new):
+    """Return {(contig, start, strand)} of the donors and the acceptors of organism c."""
+    fasta, genes = read_fasta(new / "sim/genomes/c.fa"), new / "sim/annotation/c.gff3"
+    return sites_of(genes, fasta, "donor") | sites_of(genes, fasta, "acceptor")
 
 
 def _calls(model, path, least):
@@ -45,13 +38,21 @@ def _calls(model, path, least):
     }
 
 
-def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypatch, caplog):
-    own = SelfTraining(
-        load(new / "pair.seqmtl"),
-        "c",
-        sample_genome(new / "sim/genomes/c.fa", PADDING),
-        max_rounds=2,
-    )
+@pytest.fixture(scope="module")
+def untrained(new):
+    """Organism c with the weights of its relatives."""
+    sample = sample_genome(new / "sim/genomes/c.fa", PADDING)
+    return SelfTraining(load(new / "pair.seqmtl"), "c", sample)
+
+
+@pytest.fixture
+def training(untrained):
+    """The same, for a test to change."""
+    return copy.deepcopy(untrained)
+
+
+def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(training, monkeypatch, caplog):
+    own = training
     assert not own.shortage
     told, first = [], own.rounds[0]
     own.rounds[0] = first._replace(reversed_rate=0.5)
@@ -81,14 +82,9 @@ def _check_calls(own):
         assert false == pytest.approx(1 - p[p >= least].mean() if n else 0)
 
 
-def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new, monkeypatch):
+def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(training, monkeypatch):
     monkeypatch.setattr(self_training, "MIN_CALLED_SHARE", 0.999)
-    own = SelfTraining(
-        load(new / "pair.seqmtl"),
-        "c",
-        sample_genome(new / "sim/genomes/c.fa", PADDING),
-        max_rounds=2,
-    )
+    own = training
     p = np.concatenate([np.exp(chain.sites) for _, chain in own.posteriors])
     share = p[p >= 0.5].sum() / p.sum()
     assert f"only {share:.0%} of the introns expected have p >= 0.5" in own.shortage
@@ -96,13 +92,8 @@ def test_there_are_no_rounds_where_few_of_the_introns_expected_are_called(new, m
     assert len(own.rounds) == 1
 
 
-def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch):
-    own = SelfTraining(
-        load(new / "pair.seqmtl"),
-        "c",
-        sample_genome(new / "sim/genomes/c.fa", PADDING),
-        max_rounds=2,
-    )
+def test_a_round_after_which_few_are_called_is_dropped(training, caplog, monkeypatch):
+    own = training
     before, relatives = [np.exp(chain.sites) for _, chain in own.posteriors], own.state.whole
     share = property(lambda self: 1.0 if self.state.whole is relatives else 0.2)
     monkeypatch.setattr(SelfTraining, "_called_share", share)
@@ -114,19 +105,17 @@ def test_a_round_after_which_few_are_called_is_dropped(new, caplog, monkeypatch)
     assert all(map(np.array_equal, before, after))
 
 
-def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
-    path = new / "sim/genomes/c.fa"
-    own = SelfTraining(
-        load(new / "pair.seqmtl"),
-        "c",
-        sample_genome(path, PADDING),
-        max_rounds=3,
-    )
+def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new, training):
+    own, path, genes = training, new / "sim/genomes/c.fa", new / "sim/annotation/c.gff3"
     assert not own.shortage
-    true, told = _true_sites(new / "sim/annotation/c.gff3"), []
+    true, told = _true_sites(new), []
     placed = own.paired()
     _check_calls(own)
     before = _calls(placed, path, 0.9)
+    # coding content is that of the relatives until a round learns it
+    given = np.tensordot(own.weights, [layer.coding for layer in own.model.layer.values()], 1)
+    assert_allclose(own.state.ratios.coding, given, atol=1e-5)
+    assert own.state.ratios.n_coding == placed.layer_of("c").n_coding == 0
     own.train(told.append)
     trained = own.paired()
     _check_calls(own)
@@ -136,22 +125,9 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     assert own.rounds[1:] == told != []
     assert own.rounds[-1].reversed_rate < 0.05
     assert abs(sum(own.rounds[-1].expected) / len(true) - 1) < 0.2
-
-
-def test_coding_content_is_that_of_the_relatives_until_a_round_learns_it(new):
-    model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
-    own = SelfTraining(model, "c", sample_genome(path, PADDING), max_rounds=1)
-    tables = [model.layer[name].coding for name in model.tasks]
-    given = np.tensordot(own.weights, tables, 1)
-    assert_allclose(own.state.ratios.coding, given, atol=1e-5)
-    assert own.state.ratios.n_coding == own.paired().layer_of("c").n_coding == 0
-    own.train(lambda one: None)
-    exons = sum(
-        int(row[4]) - int(row[3]) + 1
-        for row in map(str.split, (new / "sim/annotation/c.gff3").read_text().splitlines())
-        if row[2:3] == ["exon"]
-    )
-    assert exons / 2 < own.paired().layer_of("c").n_coding < exons
+    exons = [row for row in map(str.split, genes.read_text().splitlines()) if row[2:3] == ["exon"]]
+    n_bases = sum(int(row[4]) - int(row[3]) + 1 for row in exons)
+    assert n_bases / 2 < trained.layer_of("c").n_coding < n_bases
     assert not np.allclose(own.state.ratios.coding, given, atol=0.1)
 
 
@@ -167,32 +143,28 @@ def test_a_round_takes_the_numbers_of_genomes_in_place_of_those_of_relatives(new
     assert own.paired().layer_of("c").switch == pytest.approx(model.layer[first].switch)
 
 
-def test_a_genome_teaches_the_content_that_its_relatives_lack(new):
+def test_a_genome_teaches_the_content_that_its_relatives_lack(new, untrained):
     model, path = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
-    sample = sample_genome(path, PADDING)
-    usual = SelfTraining(model, "c", sample, max_rounds=3)
     for name, layer in model.layer.items():
         model.layer[name] = layer._replace(coding=np.zeros_like(layer.coding))
-    own = SelfTraining(model, "c", sample, max_rounds=3)
+    own = SelfTraining(model, "c", untrained.sample)
     assert not own.state.ratios.coding.any()
-    true, before = _true_sites(new / "sim/annotation/c.gff3"), _calls(own.paired(), path, 0.9)
+    true, before = _true_sites(new), _calls(own.paired(), path, 0.9)
     own.train(lambda one: None)
     after = _calls(own.paired(), path, 0.9)
     assert len(after & true) > 3 * len(before & true)
     assert len(after & true) > 0.9 * len(after)
     # c is simulated with the codons of its relatives; of few exons, it learns a part
-    expected, table = usual.state.ratios.coding, own.state.ratios.coding
+    expected, table = untrained.state.ratios.coding, own.state.ratios.coding
     is_learnt = (np.abs(expected) > 1) & (np.abs(table) > 0.1)
     assert is_learnt.sum() > 300
     assert np.corrcoef(table[is_learnt], expected[is_learnt])[0, 1] > 0.5
 
 
-def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_expected(new):
-    model, sample = (
-        load(new / "pair.seqmtl"),
-        sample_genome(new / "sim/genomes/c.fa", PADDING),
-    )
-    own = SelfTraining(model, "c", sample)
+def test_parses_do_without_candidates_of_so_low_log_odds_that_hardly_a_site_is_expected(
+    untrained,
+):
+    own = untrained
     layer, lost = own.state.layer(), LOST_SHARE
     every = own._candidates.posteriors(layer._replace(least=(-1e9, -1e9)))
     fewer = own._candidates.posteriors(layer)
@@ -229,10 +201,8 @@ def test_rows_are_drawn_by_their_weights():
     assert sorted(_drawn(log_weights, 9, rng).tolist()) == [0, 1, 2, 3, 4]
 
 
-def test_decoys_are_those_that_parses_take_for_sites_but_for_their_own_score(new):
-    own = SelfTraining(
-        load(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
-    )
+def test_decoys_are_those_that_parses_take_for_sites_but_for_their_own_score(untrained):
+    own = untrained
     layer, codes = own.state.layer(), own.sample.codes
     windows, _, weights, share = own._examples(own.model.donor, "donor")
     offset, odds = own.model.donor.site.offset, {}
@@ -257,13 +227,11 @@ def test_decoys_are_those_that_parses_take_for_sites_but_for_their_own_score(new
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
+def test_no_introns_are_made_up_in_a_genome_without_any(untrained, write, seed):
     letters = np.random.default_rng(seed).choice(list("ACGT"), 300_000, p=[0.3, 0.2, 0.2, 0.3])
     path = write(f">r\n{''.join(letters)}\n", "r.fa")
-    model, genes = load(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
-    own = SelfTraining(model, "c", sample_genome(path, PADDING))
-    beside = SelfTraining(model, "c", sample_genome(genes, PADDING))  # 240,000 bases
-    assert sum(own.rounds[0].n_p90) < 0.03 * sum(beside.rounds[0].n_p90)
+    own = SelfTraining(untrained.model, "c", sample_genome(path, PADDING))
+    assert sum(own.rounds[0].n_p90) < 0.03 * sum(untrained.rounds[0].n_p90)  # of 240,000 bases
     assert own.shortage
 
 
@@ -304,7 +272,7 @@ def test_others_count_beside_a_relative_if_its_weights_have_errors(new, name, si
     model = replace(model, donor=with_errors(model.donor), acceptor=with_errors(model.acceptor))
     sample, true = (
         sample_genome(new / "sim/genomes/c.fa", PADDING),
-        _true_sites(new / "sim/annotation/c.gff3"),
+        _true_sites(new),
     )
     settled = SelfTraining(model, "c", sample, like="a")
     assert_allclose(settled.weights, expected)

@@ -318,12 +318,6 @@ def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp
             assert row["loss_ref_intron"] == shown
 
 
-def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp_path, capsys):
-    _annotate(case, _vcf(contig, variants[:1], tmp_path))
-    _annotate(case, (tmp_path / "out.vcf").replace(tmp_path / "again.vcf"), code=1)
-    assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
-
-
 def test_a_contig_of_one_exon_has_the_effects_of_its_sites_alone(case, contig, tmp_path, seqmtl):
     """As each model by itself has them; and a contig that holds two introns has a chain."""
     _, letters, _, introns = contig

@@ -12,7 +12,7 @@ from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variant_effects import EffectScorer, effects, score_variants
 from seqmtl.variant_effects.alleles import Alleles
-from tests.oracles.variants import effect, mirror, scorer
+from tests.oracles.variants import effect, scorer
 
 LENGTH, ORGANISM = 11, "worm"
 SITES = {
@@ -80,37 +80,6 @@ def check(name, contig, start, ref, alt, genome=None):
 RNG = np.random.default_rng(5)
 CONTIG = "".join(RNG.choice(list("ACGT"), 90))
 REPEATS = "ACGTCCCCCCCCGTAG" + "AG" * 8 + "TTGTAAGTGTGTGTGTCAGCAGCAGCAGGTAAGTACGNNNNNGTAAGTCAG"
-VARIANTS = {
-    "snv": (40, 1, "?"),
-    "insertion": (40, 1, "?GTA"),
-    "long insertion": (40, 1, "?GTAAGTCAGGTTAGCAGGTAAGT"),
-    "deletion": (40, 4, "?"),
-    "long deletion": (30, 30, "?"),
-    "mnv": (40, 3, "GTA"),
-    "delins, shorter": (40, 7, "GTAC"),
-    "delins, longer": (40, 3, "GGTAGTT"),
-    "without anchor": (40, 3, ""),
-    "first base": (0, 1, "T"),
-    "before the first base": (0, 1, "GTAG?"),
-    "first bases": (0, 5, "G"),
-    "last base": (89, 1, "G"),
-    "behind the last base": (89, 1, "?GTAAG"),
-    "last bases": (84, 6, "A"),
-    "all": (0, 90, "GTAAGTAG"),
-}
-
-
-@pytest.mark.parametrize("name", SITES)
-@pytest.mark.parametrize("kind", VARIANTS)
-def test_kinds_of_variants(name, kind):
-    start, size, alt = VARIANTS[kind]
-    ref = CONTIG[start : start + size]
-    alt = alt.replace("?", ref[0])
-    if ref == alt:
-        alt = "C"
-    check(name, CONTIG, start, ref, alt)
-
-
 bases = st.text("ACGT", max_size=6)
 repeats = st.builds(
     lambda unit, n: unit * n, st.text("ACGT", min_size=1, max_size=3), st.integers(2, 6)
@@ -123,14 +92,14 @@ def variants(draw):
     """Draw a contig with repeats, and an allele of it that may be written clumsily."""
     contig = "".join(draw(pieces)) + "GTA"
     start = draw(st.integers(0, len(contig) - 1))
-    ref = contig[start : start + draw(st.integers(1, 7))]
-    inner = draw(st.one_of(bases, repeats))
+    ref = contig[start : start + draw(st.integers(1, 7) | st.integers(8, 90))]
+    inner = draw(st.one_of(bases, repeats, pieces.map("".join)))
     cut = draw(st.integers(0, len(ref)))
     alt = draw(st.sampled_from([inner, ref[:cut] + inner + ref[cut:], ref[cut:], ref * 2]))
     return contig, start, ref, alt
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(variants(), st.sampled_from(sorted(SITES)))
 def test_any_variant(variant, name):
     check(name, *variant)
@@ -143,23 +112,6 @@ def changes_of(name, contig, start, ref, alt):
 
 
 @settings(max_examples=40)
-@given(variants(), st.sampled_from(sorted(SITES)))
-def test_a_mirrored_variant_has_the_same_gain_and_loss(variant, name):
-    contig, start, ref, alt = variant
-    there = (mirror(contig), len(contig) - start - len(ref), mirror(ref), mirror(alt))
-    assert changes_of(name, *variant) == changes_of(name, *there)
-
-
-@settings(max_examples=40)
-@given(variants(), st.sampled_from(sorted(SITES)))
-def test_what_a_variant_gains_its_reversal_loses(variant, name):
-    contig, start, ref, alt = variant
-    changed = contig[:start] + alt + contig[start + len(ref) :]
-    gain, loss = changes_of(name, *variant)
-    assert changes_of(name, changed, start, alt, ref) == (loss, gain)
-
-
-@settings(max_examples=40)
 @given(variants(), st.sampled_from(sorted(SITES)), st.integers(0, 9), st.integers(0, 9))
 def test_how_a_variant_is_written_does_not_matter(variant, name, before, after):
     contig, start, ref, alt = variant
@@ -167,14 +119,6 @@ def test_how_a_variant_is_written_does_not_matter(variant, name, before, after):
     wide = contig[first:last]
     wide_alt = contig[first:start] + alt + contig[start + len(ref) : last]
     assert changes_of(name, *variant) == changes_of(name, contig, first, wide, wide_alt)
-
-
-@pytest.mark.parametrize("name", SITES)
-def test_repeats_beside_sites_and_runs_of_n(name):
-    for start in range(0, len(REPEATS) - 3, 4):
-        ref = REPEATS[start : start + 3]
-        check(name, REPEATS, start, ref, ref[0])
-        check(name, REPEATS, start, ref, ref + ref[1:])
 
 
 @pytest.mark.parametrize("letters", [("A", "A"), ("ACG", "ACG"), ("a", "A")])
@@ -231,7 +175,7 @@ def test_what_cannot_be_scored_has_a_reason_and_nan():
 def test_n_stands_for_an_empty_allele_or_the_base_of_the_genome(name):
     """Sniffles 2.0 to 2.5 has no anchor base: N is ALT of a deletion, REF of an insertion."""
     letters = "GTAAGTCAGG"
-    for start in range(1, 80, 7):
+    for start in range(1, 80, 13):
         anchor, deleted = CONTIG[start], CONTIG[start + 1 : start + 7]
         deletion = changes_of(name, CONTIG, start, anchor + deleted, anchor)
         for row in ((start + 1, deleted, "N"), (start, "N" + deleted, "n")):

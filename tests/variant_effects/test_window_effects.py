@@ -17,7 +17,7 @@ from tests.oracles.annotation import reverse_complement
 from tests.oracles.variants import zone
 from tests.scanning.cases import make_contig
 from tests.scanning.test_sliding import FEATURES, LENGTH, make_model
-from tests.variant_effects.test_vcf import COLUMNS, HEADER, RECORDS, SCORED, I, record
+from tests.variant_effects.test_vcf import COLUMNS, HEADER, RECORDS, SCORED, I
 
 MODEL = make_model(FEATURES[0])
 
@@ -63,25 +63,6 @@ def test_both_windows_are_cut_around_the_change(genome, start, n_ref, alt, featu
     assert_allclose(effects.changes[0], [max(delta, 0), max(-delta, 0)], atol=1e-6)
 
 
-def test_a_substitution_is_in_the_middle_of_both_windows(genome):
-    contig, loaded = genome
-    alt = "ACGT"["CGTA".index(contig[60])]
-    effects = score_variants(MODEL, loaded, [("I", 60, contig[60], alt), ("J", 1, "A", "C")], "fly")
-    window = contig[48:72]
-    windows = Windows.from_strings([window, window[:12] + alt + window[13:]])
-    assert_allclose(effects.scores[0, 0], MODEL.decision_function(windows, "fly"), atol=1e-6)
-    assert np.isnan(effects.scores[1]).all()
-    assert effects.reasons == ["", "unknown_contig"]
-
-
-def test_it_does_not_matter_how_an_indel_in_a_repeat_is_written(genome):
-    contig, loaded = genome
-    same = [("I", 50 + 2 * i, "CA", "") for i in range(4)] + [("I", 51, "AC", "")]
-    effects = score_variants(MODEL, loaded, same, "fly")
-    assert contig[50:58] == "CACACACA"
-    assert len(np.unique(effects.scores[:, 0].round(9), axis=0)) == 1
-
-
 def test_vcf(seqmtl, tmp_path, write):
     """Records of all kinds: entries, lines of the table, and what is left out."""
     MODEL.save(tmp_path / "m.seqmtl")
@@ -109,18 +90,3 @@ def test_vcf(seqmtl, tmp_path, write):
         )
         numbers = [float(row[name]) for name in ("score_ref", "score_alt", "delta")]
         assert numbers == pytest.approx([before, after, after - before], abs=2e-5)
-
-
-def test_record_of_a_long_deletion(seqmtl, tmp_path, write):
-    """A deletion longer than the windows has its middle in the window of the reference."""
-    MODEL.save(tmp_path / "m.seqmtl")
-    fasta = write(f">I\n{I}\n", "genome.fa")
-    line = record(100, I[99:399], I[99])
-    vcf = write(HEADER + COLUMNS + "\n" + line, "in.vcf")
-    run = f"variants {tmp_path}/m.seqmtl --vcf {vcf} --fasta {fasta} --organism fly -o -"
-    out = seqmtl(run).out.splitlines()[-1]
-    first, n_before, n_after = zone(I, I[:100] + I[399:])
-    after = score_of(MODEL, I[:100] + I[399:], first, n_after)
-    before = score_of(MODEL, I, first, n_before)
-    shown = [float(x) for x in out.split("|")[2:4]]
-    assert shown == pytest.approx([before, after], abs=1e-4)
