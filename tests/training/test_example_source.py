@@ -10,27 +10,28 @@ from seqmtl.training.example_source import ExampleSource
 
 
 def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
-    summary = {
-        "organisms": {
-            "human": {"splits": {"train": {"sites": 4}}},
-            "rice": {"splits": {"train": {"sites": 2}}},
-            "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
+    counts = {"human": {"train": 4}, "rice": {"train": 2}, "maize": {"train": 0, "test": 9}}
+    facts = {
+        name: {
+            "sites": 0,
+            "decoys": 0,
+            "excluded": {},
+            "splits": {split: {"sites": n, "decoys": 0} for split, n in splits.items()},
         }
+        for name, splits in counts.items()
     }
     source = ExampleSource.of([(None, str(tmp_path))], split="train")
     assert source.organisms() == []
-    for facts in summary["organisms"].values():
-        facts |= {"sites": 0, "decoys": 0, "excluded": {}}
-        facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
     genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
-    summary |= {
+    summary = {
         "kind": KIND,
         "schema_version": 3,
         "signal": "donor",
         "window": 9,
         "shift": 0,
         "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
-        "genomes": dict.fromkeys(summary["organisms"], genome),
+        "organisms": facts,
+        "genomes": dict.fromkeys(facts, genome),
         "leakage": {},
         "excluded": {},
     }
