@@ -6,15 +6,11 @@ from numpy.testing import assert_array_equal
 
 from seqmtl import MultiTaskModel, MultiTaskSVR
 from seqmtl.commands.main import main
+from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows
-from seqmtl.training.settings import Settings
 from tests.estimators.examples import FEATURES, TIGHT, numbers, strings
-
-by_linear_svr = pytest.mark.parametrize(
-    "loss", ["epsilon_insensitive", "squared_epsilon_insensitive"]
-)
 
 
 def test_epsilon_is_the_error_that_costs_nothing():
@@ -26,7 +22,7 @@ def test_epsilon_is_the_error_that_costs_nothing():
     assert svr.model_.training["n_support"] == (svr.dual_coef_ != 0).sum()
 
 
-@by_linear_svr
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 @pytest.mark.parametrize(("n", "size", "epsilon"), [(40, 0.1, 5.0), (600, 0.0, 0.0)])
 def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
     """Both objectives are 0: nothing is wrong with a gap of 0 / 0."""
@@ -35,11 +31,6 @@ def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
     svr = MultiTaskSVR(loss=loss, epsilon=epsilon).fit(X, y, tasks=tasks)
     assert_array_equal(svr.predict(X, tasks=tasks), np.zeros(n))
     assert svr.dual_gap_ == 0.0
-
-
-def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match=r"kind must be one of .*did you mean 'regression'"):
-        Settings(kind="regresion")
 
 
 def test_the_model_file_knows_its_kind(tmp_path, capsys):
