@@ -111,12 +111,6 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
 
 
-def _windows(share_of_n=0.0):
-    windows = motif_windows(720, [f"t{i}" for i in range(24)], length=24, at=9)
-    windows.codes[np.random.default_rng(0).random(windows.codes.size) < share_of_n] = 4
-    return windows
-
-
 def _newick(first, last, rng):
     if last - first == 1:
         return f"t{first}:{rng.random():.3f}"
@@ -125,7 +119,7 @@ def _newick(first, last, rng):
 
 
 def test_learnt_weights_are_those_of_plain_matrices():
-    windows = _windows()
+    windows = motif_windows(720, [f"t{i}" for i in range(24)], length=24, at=9)
     kernel = TaskKernel.hierarchical(_newick(0, 24, np.random.default_rng(3)) + ";")
     plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)
     options = {

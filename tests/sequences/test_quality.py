@@ -118,6 +118,16 @@ def test_a_test_split_that_copies_training_rows_is_told(write, tmp_path, seqmtl)
         assert told in shown
 
 
+def test_training_warns_of_faults_and_goes_on(write, tmp_path, seqmtl):
+    rows = [
+        f"yeast\t{label}\t{t[:-3]}{'NNN' if label < 0 else 'ACG'}"
+        for label, t in zip([1, -1] * 30, _random(60), strict=True)
+    ]
+    data = write("organism\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
+    shown = seqmtl(f"train {data} --selection none --site 10 -q -o {tmp_path}/m.seqmtl").err
+    assert "w.tsv: positives and negatives are told apart by their number of bases alone" in shown
+
+
 @pytest.mark.parametrize(
     ("positive", "negative", "is_told_apart"),
     [
