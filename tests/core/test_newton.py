@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import TaskKernel, core
+from seqmtl import core
 from seqmtl.core import dcd, newton
-from seqmtl.core.newton import split, step_costs
+from seqmtl.core.newton import step_costs
 from seqmtl.core.problem import Problem
 from seqmtl.core.solver import with_second_order
 from seqmtl.features.numeric import NumericRows
@@ -122,13 +122,6 @@ def test_dual_variables_lie_exactly_on_their_bounds(loss):
     assert between.sum() <= 3 * 5
 
 
-def test_rank_of_the_shared_part():
-    assert split(np.eye(7))[1].shape == (7, 0)
-    assert split(np.ones((7, 7)))[1].shape == (7, 1)
-    graph = TaskKernel.graph(np.ones((7, 7)), [str(t) for t in range(7)]).matrix
-    assert split(graph)[1].shape == (7, 1)
-
-
 def test_steps_follow_when_descent_has_cost_as_much():
     p = problem("hinge", C=100.0, n=400)
     patience = step_costs(p)[0]
@@ -174,10 +167,6 @@ def test_many_weights_are_left_to_descent():
 
 def test_sparse_matrices_that_are_full_take_part():
     p = problem("hinge", C=100.0)
-    for X, is_few in (
-        (csr_matrix(p.rows.X), True),
-        (csr_matrix(p.rows.X * (p.y > 9)[:, None]), False),
-    ):
-        q = replace(p, rows=NumericRows(X))
-        assert (step_costs(q) is not None) == is_few
     solve(replace(p, rows=NumericRows(csr_matrix(p.rows.X))))
+    nearly_empty = NumericRows(csr_matrix(p.rows.X * (p.y > 9)[:, None]))
+    assert step_costs(replace(p, rows=nearly_empty)) is None

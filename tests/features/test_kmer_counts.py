@@ -1,4 +1,4 @@
-"""K-mers wherever they are, against counts of a dictionary, and training against LIBSVM."""
+"""K-mers wherever they are, against counts of a dictionary."""
 
 import itertools
 from collections import Counter
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.svm import SVC
 
 from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers
 from seqmtl._threads import use_threads
@@ -175,29 +174,6 @@ def test_hashed_features_are_nearly_the_exact_ones():
     assert hashed.shape == (20, 2**20)
     # of about 55 k-mers a pattern, two windows rarely have more than two different ones of an index
     assert_allclose((hashed @ hashed.T).toarray(), (exact @ exact.T).toarray(), atol=2.01 / 54)
-
-
-def test_training_is_that_of_libsvm():
-    rng = np.random.default_rng(1)
-    y = np.repeat([1, -1], 40)
-    strings = []
-    for label in y:
-        letters = rng.choice(list("ACGT"), 50)
-        if label > 0:
-            start = rng.integers(40)
-            letters[start : start + 6] = list("TGACTC" if rng.random() < 0.5 else "GAGTCA")
-        strings.append("".join(letters))
-    features = KmerCounts("spectrum:1-4,gapped:6/4")
-    windows = Windows.from_strings(strings, labels=y)
-    model = MultiTaskSVC(features=features, C=1.0, tol=1e-7, dtype="float64").fit(windows, y)
-    X = features.transform(strings).astype(float)
-    G = (X @ X.T).toarray() + 1.0  # the intercept is a constant feature
-    theirs = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(G, y)
-    alpha = np.zeros(80)
-    alpha[theirs.support_] = np.abs(theirs.dual_coef_[0])
-    ours = model.decision_function(windows)
-    assert np.corrcoef(ours, theirs.decision_function(G))[0, 1] > 0.999
-    assert (np.sign(ours) == y).mean() > 0.9
 
 
 def test_maps_are_read_from_text_and_saved():

@@ -60,7 +60,7 @@ def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
     tasks = load(path).tasks
     expected, changed = use(path, X, tasks), tmp_path / "changed.seqmtl"
     counts = {"refused": 0, "same": 0}
-    for name, content in mutations(path.read_bytes(), seed=0, n=600):
+    for name, content in mutations(path.read_bytes(), seed=0, n=400):
         if name.startswith("training."):
             continue
         changed.write_bytes(content)
@@ -84,7 +84,7 @@ def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
 def test_pairs_of_changes_and_no_change(saved, tmp_path):
     path, X = saved
     tasks, changed = load(path).tasks, tmp_path / "changed.seqmtl"
-    for name, content in mutations(path.read_bytes(), seed=1, n=120, changes=2):
+    for name, content in mutations(path.read_bytes(), seed=1, n=60, changes=2):
         if "training." in name:
             continue
         changed.write_bytes(content)

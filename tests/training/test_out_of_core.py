@@ -17,7 +17,6 @@ from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.features.joint import parse_features
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io import window_store
-from seqmtl.io.tables import read_windows, read_windows_in_parts
 from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
@@ -277,18 +276,6 @@ def table(windows, tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / "windows.tsv"
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-def test_a_table_is_read_in_parts(table):
-    for options in ({}, {"split": "train"}, {"window": 21}):
-        whole = read_windows(table, **options)
-        parts = list(read_windows_in_parts(table, 100, **options))
-        assert len(parts) > 3
-        for name in ("matrix", "sequences"):
-            found = [row for part in parts for row in getattr(part, name)()]
-            np.testing.assert_array_equal(found, getattr(whole, name)())
-        assert [name for part in parts for name in part.names] == list(whole.names)
-        np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
 
 
 def assert_damage_is_refused(path, read):
