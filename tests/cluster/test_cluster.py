@@ -57,6 +57,10 @@ def late_first(folder, x):
     return x
 
 
+def late(x):
+    raise TimeoutError("too late")
+
+
 def fail(x):
     raise InputFormatError("is broken", path="a.fa", line=x)
 
@@ -124,6 +128,8 @@ def test_an_error_of_a_job_is_the_error(workers):
     with pytest.raises(InputFormatError, match=r"^a\.fa:7: is broken$") as found:
         list(workers.map(fail, [(7,)]))
     assert (found.value.path, found.value.line) == ("a.fa", 7)
+    with pytest.raises(TimeoutError, match="too late"):
+        list(workers.map(late, jobs(1)))
     assert list(workers.map(square, jobs(2))) == [0, 1]
 
 
