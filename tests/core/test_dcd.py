@@ -186,7 +186,7 @@ def test_every_epoch_is_the_algorithm_of_the_paper(features, loss):
         spectrum = (
             PositionalKmers("kmers:2/inf", anchor=0) if features == "lists of strings" else None
         )
-        case = strings(loss, degree=2, features=spectrum, bias=0.0)
+        case = strings(loss, degree=3, features=spectrum, bias=0.0)
         case.X = sparse_rows(case.rows, np.arange(400), np.float64).toarray()
     problem = case.problem()
     if features == "groups of tasks":
