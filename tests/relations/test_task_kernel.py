@@ -324,6 +324,7 @@ REFUSED = {
         ([[1, 2], [2, 1]], "positive semi-definite, got the eigenvalue -1"),
         ([[1, np.nan], [np.nan, 1]], r"must be finite, got nan for \(a, b\)"),
         ([[0, 0], [0, 1]], "positive diagonal, got 0 for 'a'"),
+        ([[1, 2], [2, -1]], "positive diagonal, got -1 for 'b'"),
         ([np.diag([1, 0]), np.diag([2, 0])], "similarity must have a positive diagonal, got 0 fo"),
         (np.zeros((0, 2, 2)), "at least one matrix, got none"),
         (np.ones(2), r"must be square with one row per task \(2\), got shape \(2,\)"),
@@ -344,17 +345,20 @@ REFUSED = {
         ({"a": ["x"]}, {"rho_centre": np.nan}, "rho_centre must be a finite number .*, got nan"),
         ({"a": ["x", "y"]}, {"lam": 0, "rho_centre": 0}, "lam must be positive if rho_centre is 0"),
         ([[1, 0]], {"names": "xy", "lam": 0}, "in no group, got lam = 0 and rho_centre = 1"),
+        ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
         ([[1, 0]], {}, "names must be given with an array"),
         ([[1, 0]], {"names": "xyz"}, r"one column per task \(3\), got shape \(1, 2\)"),
     ],
     lambda distances, options: TaskKernel.smooth(distances, **options): [
         (D3, {}, "names must be given with an array"),
         (D3, {"names": "abc", "scales": [1, 0]}, "scales must be a finite number above 0, got 0"),
+        (np.zeros((1, 1)), {"names": "a"}, "scales must be given if the median distance is 0"),
         (np.zeros((2, 2)), {"names": "ab"}, "scales must be given if the median distance is 0"),
         (Distances("abc", D3), {"names": ["a", "x"]}, "'x' is not in the distances from distances"),
     ],
     lambda D: Distances("ab", D): [
         (np.eye(2), "distances must be 0 on the diagonal, got 1 for 'a'; similarities are no"),
+        ([[0, -1], [-1, 0]], "distances must not be negative, got -1"),
         ([[0, 1], [2, 0]], "distances must be symmetric"),
     ],
     lambda A: TaskKernel.graph(A, "ab"): [
