@@ -196,6 +196,11 @@ def test_bad_input():
         (([1, np.nan], [1.0, 0.0], ["a"] * 2), {}, r"labels must be -1/\+1 or 0/1"),
         ((["x", "y"], [1.0, 0.0], ["a"] * 2), {}, r"must be -1/\+1 or 0/1, got 'x', 'y'"),
         (two, {"n_bootstrap": -1}, "n_bootstrap must be an integer from 0 to 1000000, got -1"),
+        (
+            two,
+            {"n_bootstrap": 10**9},
+            "n_bootstrap must be an integer from 0 to 1000000, got 10000",
+        ),
         (two, {"confidence": 1.0}, "confidence must be between 0 and 1"),
         (two, {"seed": -1}, "seed must be an integer of at least 0"),
         (two, {"counts": [1]}, "counts must have one value for each of the 2 labels"),

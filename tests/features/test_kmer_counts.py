@@ -199,6 +199,7 @@ def test_maps_are_read_from_text_and_saved():
         ("gapped:8-6", "a view must be like .* spectrum:1-6 or gapped:8/6:stranded=0.5"),
         ("spectrum:3@-4..4", "a view must be like"),
         ("gapped:6/8", "gapped k-mers must have 2 letters or more in at most 20 bases, got 8 in 6"),
+        ("gapped:8/1", "2 letters or more"),
         ("spectrum:3=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
         ("spectrum:3,hash:31", "of 1 to 30 bits"),
     ],

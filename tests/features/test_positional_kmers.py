@@ -182,6 +182,9 @@ def test_specs_survive_a_round_trip(spec):
         ("", "at character 1: a view must be like"),
         ("wd:3-6", "wd takes one degree and no bins"),
         ("kmers:6-3/4", "at character 1: k must be from 1 to 20, the shortest first, got 6 to 3"),
+        ("wd:6/4", "wd takes one degree and no bins"),
+        ("kmers:21/4", "k must be from 1 to 20"),
+        ("kmers:12/4", "must hold a k-mer of 12 bases of the view kmers:12/4"),
         ("wd:0", "k must be from 1 to 20, the shortest first, got 1 to 0"),
         ("kmers:3/0", "width must be at least 1 position, got 0"),
         ("kmers:3/4=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
@@ -237,6 +240,7 @@ def test_text_gives_the_hash_bits(text, views):
     ("text", "bits", "message"),
     [
         ("wd:4,hash:7,hash:8", None, "one item like hash:18"),
+        ("wd:4,hash:0", None, "one item like hash:18, of 1 to 30 bits"),
         ("wd:4,hash:31", None, "one item like hash:18, of 1 to 30 bits"),
         ("wd:4", 31, "hash_bits must be from 1 to 30, got 31"),
         ("wd:4,hash:7", 8, "give the hash bits once, got 7 and 8"),

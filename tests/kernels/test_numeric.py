@@ -82,6 +82,8 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
         (lambda: Precomputed([[1, 2], [3, 1]]), "matrix must be symmetric, got 2.0 for examples 0"),
         (lambda: make_kernel("sigmoid"), "must be one of linear, poly, rbf, wd, .*, got 'sigmoid'"),
         (lambda: make_kernel("rbf:a"), "kernel must be rbf:GAMMA with numbers, got 'rbf:a'"),
+        (lambda: make_kernel("linear:1"), "kernel must be linear, got 'linear:1'"),
+        (lambda: make_kernel("rbf:dna"), "kernel must be rbf:GAMMA with numbers, got 'rbf:dna'"),
         (lambda: make_kernel("wd:1:2:3"), "kernel must be wd:DEGREE:SHIFT, got 'wd:1:2:3'"),
         (lambda: check_psd(np.array([[1, 2], [2, 1.0]]), "k"), r"got the eigenvalue -1 \(the"),
         (lambda: check_psd(np.array([[1, 0.5], [0.4, 1]]), "k"), "got 0.5 for examples 0 and 1"),

@@ -297,6 +297,7 @@ _NO_ENTRIES = [
     *(_entry(data_offsets=offsets) for offsets in ([-24, 0], [0, 24.0], [0], None)),
     *(_entry(shape=shape) for shape in ([-2, -3], [2, True], "23", [2**31, 2**33], [1] * 100)),
     *(_entry(dtype=dtype) for dtype in ("F8", ["F32"])),
+    _entry(shape=[2**62, 0], data_offsets=[0, 0]),
     {"dtype": "F32", "shape": [2, 3]},
     None,
 ]

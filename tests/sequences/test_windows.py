@@ -117,6 +117,8 @@ def test_what_windows_refuse():
     split = Windows(codes, [0], 4, splits=[0], split_names=("train",))
     for call, message in (
         (lambda: two[2], "row must be below the number of windows 2, got 2"),
+        (lambda: two[-3], "got -3"),
+        (lambda: Windows(codes, [0], 4, names=["a", "b"]), "must have 1 entries"),
         (lambda: two[0, 1], "rows only"),
         (lambda: Windows.from_strings(["AC", "ACG"]), "equal length, got lengths 2 to 3"),
         *(
@@ -207,6 +209,7 @@ def test_contigs_by_name():
     ("columns", "message"),
     [
         ({"task_ids": [0, 40_000]}, "task_ids must be whole .* to 32,767, got 40000"),
+        ({"task_ids": [0, -1]}, "task_ids must be numbers from 0 below 2, got -1"),
         ({"task_ids": [0, 2]}, "task_ids must be numbers from 0 below 2, got 2"),
         ({"task_ids": [0, 0.5]}, r"task_ids must be whole numbers .*, got 0\.5"),
         ({"labels": np.array([1, 255])}, "labels must be whole numbers from -128 to 127, got 255"),
