@@ -22,7 +22,6 @@ from distributed.security import Security
 
 from seqmtl import __version__, cluster
 from seqmtl.cluster import Workers, check_address, connect
-from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 
@@ -121,10 +120,8 @@ def test_every_job_is_done_in_order(workers, tmp_path):
     assert list(workers.map(square, jobs(20))) == [i * i for i in range(20)]
     assert list(workers.map(late_first, jobs(6), tmp_path)) == [*range(6)]
     assert list(workers.map(square, [])) == []
-
-
-def test_what_is_shared_comes_first(workers):
-    assert list(workers.map(scaled, jobs(3), {"by": 5})) == [0, 5, 10]
+    assert list(workers.map(settings_of_threads, jobs(1))) == [["1"] * 4]
+    assert list(workers.map(scaled, jobs(3), {"by": 5})) == [0, 5, 10]  # what is shared is first
 
 
 def test_an_error_of_a_job_is_the_error(workers):
@@ -134,10 +131,6 @@ def test_an_error_of_a_job_is_the_error(workers):
     with pytest.raises(TimeoutError, match="too late"):
         list(workers.map(late, jobs(1)))
     assert list(workers.map(square, jobs(2))) == [0, 1]
-
-
-def test_workers_have_one_thread(workers):
-    assert list(workers.map(settings_of_threads, jobs(1))) == [["1"] * 4]
 
 
 def test_a_job_whose_worker_dies_is_done_again(workers, tmp_path):
@@ -212,19 +205,14 @@ def test_ctrl_c_ends_the_command_and_its_workers(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"program.py", "out"}
 
 
-@pytest.mark.parametrize(
-    "address", ["local:2", "tcp://host:8786", "tls://10.0.0.1:1", "host:8786", "scheduler.json"]
-)
-def test_addresses(address):
-    assert check_address(address) == address
-
-
-@pytest.mark.parametrize("address", ["local", "local:", "local:0", "local:-1", "host", "a.txt"])
-def test_what_is_no_address(address, capsys):
-    with pytest.raises(ValueError, match="must be the address of a scheduler"):
-        check_address(address)
-    assert main(["train", "w.tsv", "-o", "x", "--dask", address]) == 2
-    assert "or local:N for N processes of this machine, got" in capsys.readouterr().err
+def test_addresses(seqmtl):
+    for address in ("local:2", "tcp://host:8786", "tls://10.0.0.1:1", "host:8786", "s.json"):
+        assert check_address(address) == address
+    for address in ("local", "local:0", "local:-1", "host", "a.txt"):
+        with pytest.raises(ValueError, match="must be the address of a scheduler"):
+            check_address(address)
+    shown = seqmtl("train w.tsv -o x --dask host", 2).err
+    assert "or local:N for N processes of this machine, got" in shown
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

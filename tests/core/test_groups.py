@@ -50,20 +50,6 @@ def _sum_of(N):
     return KernelStack.of_nodes(N, np.ones((1, N.shape[1])))
 
 
-def _rebuilt(groups, view=0):
-    """Return K from the formula at the top of the module, entry by entry."""
-    T, L = groups.group.shape
-    K = np.zeros((T, T))
-    for s in range(T):
-        for t in range(T):
-            for l in range(L):
-                g = groups.group[s, l]
-                if g >= 0 and g == groups.group[t, l]:
-                    own = groups.kernels[g][view, groups.column[s, l], groups.column[t, l]]
-                    K[s, t] += groups.scale[s, l] * groups.scale[t, l] * own
-    return K
-
-
 @settings(max_examples=40)
 @given(
     T=st.integers(MAX_TASKS_AS_MATRIX + 1, 45),
@@ -78,9 +64,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
     N = np.concatenate([*parts, *([np.diag(rng.random(T))] * has_own)], axis=1)
     lengths = rng.random((2, N.shape[1]))
     K = np.einsum("sj,vj,tj->vst", N, lengths, N)
-    groups = grouped_kernel._pack(csc_array(N), lengths)
-    for view in range(2):
-        assert_allclose(_rebuilt(groups, view), K[view], atol=1e-12)
+    assert_allclose(grouped_kernel._pack(csc_array(N), lengths).K, K, atol=1e-12)
 
 
 def test_a_step_touches_the_path_of_its_task_alone():
@@ -127,12 +111,6 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
 
 
-def _windows(share_of_n=0.0):
-    windows = motif_windows(720, [f"t{i}" for i in range(24)], length=24, at=9)
-    windows.codes[np.random.default_rng(0).random(windows.codes.size) < share_of_n] = 4
-    return windows
-
-
 def _newick(first, last, rng):
     if last - first == 1:
         return f"t{first}:{rng.random():.3f}"
@@ -141,7 +119,7 @@ def _newick(first, last, rng):
 
 
 def test_learnt_weights_are_those_of_plain_matrices():
-    windows = _windows()
+    windows = motif_windows(720, [f"t{i}" for i in range(24)], length=24, at=9)
     kernel = TaskKernel.hierarchical(_newick(0, 24, np.random.default_rng(3)) + ";")
     plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)
     options = {

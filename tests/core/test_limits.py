@@ -24,18 +24,22 @@ def problem(n, d, n_nonzero=None, noise=0.01, C=1.0):
         indptr = n_nonzero * np.arange(n + 1)
         X = sparse.csr_matrix((X[:, :n_nonzero].ravel(), columns.ravel(), indptr), shape=(n, d))
         X.sum_duplicates()
-    w, tasks = (
-        rng.standard_normal((d, 1)) + 0.3 * rng.standard_normal((d, 2)),
-        rng.integers(2, size=n),
-    )
+    w = rng.standard_normal((d, 1)) + 0.3 * rng.standard_normal((d, 2))
+    tasks = rng.integers(2, size=n)
     scores = (X @ w)[np.arange(n), tasks]
     y = np.where(scores + noise * scores.std() * rng.standard_normal(n) > 0, 1.0, -1.0)
     return Problem(NumericRows(X), y, tasks, SHARED, np.full(n, C))
 
 
+def kernel_set(norm):
+    """Individual tasks and their union, with learnt weights."""
+    kernels = KernelStack(np.stack([np.eye(2), np.ones((2, 2))]))
+    return KernelSet(kernels, np.zeros(2, dtype=int), norm)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_defaults_suffice_where_few_examples_are_active(loss):
-    data = problem(80_000, 200, 10)
+    data = problem(30_000, 200, 10)
     solution = core.solve(Problem(data.rows, data.y, data.tasks, SHARED, data.C, loss))
     assert solution.stopped_by == "tol"
     assert solution.gap <= 1e-3
@@ -43,11 +47,8 @@ def test_the_defaults_suffice_where_few_examples_are_active(loss):
 
 
 def test_the_defaults_suffice_for_learnt_weights_of_kernels():
-    data = problem(40_000, 20, noise=0.1)
-    kernels = KernelSet(
-        KernelStack(np.stack([np.eye(2), np.ones((2, 2))])), np.zeros(2, dtype=int), 2.0
-    )
-    solution = core.solve(data, kernels)
+    data = problem(20_000, 20, noise=0.1)
+    solution = core.solve(data, kernel_set(2.0))
     assert solution.converged
     assert solution.work < 100
 
@@ -74,11 +75,7 @@ def test_a_gap_that_float32_cannot_reach_is_not_waited_for():
 
 
 def test_learnt_weights_stop_by_rounding():
-    data = problem(1500, 10, noise=0.5)
-    kernels = KernelSet(
-        KernelStack(np.stack([np.eye(2), np.ones((2, 2))])), np.zeros(2, dtype=int), 2.0
-    )
-    solution = core.solve(data, kernels, tol=1e-11)
+    solution = core.solve(problem(1500, 10, noise=0.5), kernel_set(2.0), tol=1e-11)
     assert solution.stopped_by == "rounding"
     assert solution.gap < 1e-6
     assert solution.work < 500
@@ -87,9 +84,7 @@ def test_learnt_weights_stop_by_rounding():
 @pytest.mark.parametrize("norm", [1.0, 2.0])
 def test_a_kernel_weight_of_0_in_a_start_does_not_stay_0(norm):
     data = problem(600, 10, noise=0.5)
-    kernels = KernelSet(
-        KernelStack(np.stack([np.eye(2), np.ones((2, 2))])), np.zeros(2, dtype=int), norm
-    )
+    kernels = kernel_set(norm)
     expected = core.solve(data, kernels, dtype=np.float64, tol=1e-6)
     start = WarmStart(np.zeros(600), np.array([1.0, 0.0]))
     solution = core.solve(data, kernels, dtype=np.float64, tol=1e-6, start=start)

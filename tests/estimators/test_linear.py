@@ -156,17 +156,13 @@ DTYPE = "dtype must be one of float32, float64, got "
         (ALL, {"tol": np.nan}, "tol must be a finite number above 0"),
         (ALL, {"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
         (ALL, {"dtype": np.float16}, DTYPE + "'float16'"),
-        (ALL, {"dtype": 3.5}, DTYPE + "3.5"),
         (ALL[:1], {"loss": "hinge2"}, "did you mean 'hinge'"),
         (ALL[:1], {"class_weight": "even"}, "class_weight must be None, 'balanced' or a mapping"),
         (ALL[:2], {"task_kernel": "tree"}, "task_kernel must be one of individual, union, easy"),
         (ALL[1:2], {"epsilon": -0.1}, r"epsilon must be a finite number of at least 0, got -0\.1"),
-        (ALL[1:2], {"epsilon": np.inf}, "epsilon must be a finite number of at least 0, got inf"),
         (ALL[1:2], {"loss": "hinge"}, "loss must be one of epsilon_insensitive, squared_epsilon"),
-        (ALL[1:2], {"loss": "epsilon_insensitiv"}, "did you mean 'epsilon_insensitive'"),
         (ALL[2:], {"norm": 0.5}, r"norm must be a number from 1 .*got 0\.5; below 1 the"),
         (ALL[2:], {"norm": np.nan}, NORM + "nan"),
-        (ALL[2:], {"norm": "2"}, NORM + "'2'"),
         (ALL[2:], {"norm": None}, "got None; for one fixed kernel use MultiTaskSVC"),
     ],
 )
@@ -177,24 +173,18 @@ def test_parameters_out_of_range_are_refused(kinds, options, message):
             kind(**options).fit(X, y)
 
 
-@pytest.mark.parametrize("kind", [MultiTaskSVC, MultiTaskSVR])
-def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
-    windows, (X, y, _) = strings(n=60), examples(kind)
-    of_windows, where = kind(FEATURES), np.where
-    cases = [
-        (of_windows, windows, windows.labels[:-1], r"y must have one label per window \(60\), got"),
-        (kind(), where(X > 2, np.nan, X), y, "NaN"),
-        (kind(), where(X > 2, np.inf, X), y, "infinity"),
-        (of_windows, X, y, "PositionalKmers needs Windows of DNA"),
-    ]
-    if kind is MultiTaskSVR:
-        bad = where(windows.labels > 0, np.nan, 0.0)
-        cases.append((of_windows, windows, None, "sequences and windows carry no targets"))
-        cases.append((of_windows, windows, bad, "Input y contains NaN"))
-    else:
-        cases.append((kind(), X, np.zeros(len(y)), "only one class"))
-        cases.append((kind(), X, np.arange(len(y)) % 3, "Only binary classification is supporte"))
-    for model, data, targets, message in cases:
+def test_labels_and_numbers_that_do_not_fit_are_refused():
+    windows, (X, y, _) = strings(n=60), examples(MultiTaskSVC)
+    svc, svr = MultiTaskSVC(FEATURES), MultiTaskSVR(FEATURES)
+    for model, data, targets, message in (
+        (svc, windows, windows.labels[:-1], r"y must have one label per window \(60\), got"),
+        (MultiTaskSVC(), np.where(X > 2, np.nan, X), y, "NaN"),
+        (svc, X, y, "PositionalKmers needs Windows of DNA"),
+        (MultiTaskSVC(), X, np.zeros(len(y)), "only one class"),
+        (MultiTaskSVC(), X, np.arange(len(y)) % 3, "Only binary classification is supporte"),
+        (svr, windows, None, "sequences and windows carry no targets"),
+        (svr, windows, np.where(windows.labels > 0, np.nan, 0.0), "Input y contains NaN"),
+    ):
         with pytest.raises((ValueError, TypeError), match=message):
             model.fit(data, targets)
 

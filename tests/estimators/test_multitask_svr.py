@@ -5,16 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from seqmtl import MultiTaskModel, MultiTaskSVR
-from seqmtl.commands.main import main
+from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows
-from seqmtl.training.settings import Settings
 from tests.estimators.examples import FEATURES, TIGHT, numbers, strings
-
-by_linear_svr = pytest.mark.parametrize(
-    "loss", ["epsilon_insensitive", "squared_epsilon_insensitive"]
-)
 
 
 def test_epsilon_is_the_error_that_costs_nothing():
@@ -26,7 +21,7 @@ def test_epsilon_is_the_error_that_costs_nothing():
     assert svr.model_.training["n_support"] == (svr.dual_coef_ != 0).sum()
 
 
-@by_linear_svr
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 @pytest.mark.parametrize(("n", "size", "epsilon"), [(40, 0.1, 5.0), (600, 0.0, 0.0)])
 def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
     """Both objectives are 0: nothing is wrong with a gap of 0 / 0."""
@@ -37,12 +32,7 @@ def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
     assert svr.dual_gap_ == 0.0
 
 
-def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match=r"kind must be one of .*did you mean 'regression'"):
-        Settings(kind="regresion")
-
-
-def test_the_model_file_knows_its_kind(tmp_path, capsys):
+def test_the_model_file_has_its_kind(tmp_path, seqmtl):
     windows, path = strings(), tmp_path / "model"
     svr = MultiTaskSVR(FEATURES).fit(windows, windows.labels / 2)
     svr.model_.save(path)
@@ -53,13 +43,12 @@ def test_the_model_file_knows_its_kind(tmp_path, capsys):
     assert_array_equal(model.decision_function(windows), svr.predict(windows))
     with pytest.raises(ValueError, match="probabilities need a model of classific"):
         model.probability(np.zeros(1), ["fly"])
-    assert main(["info", str(path)]) == 0
-    shown = capsys.readouterr().out
+    shown = seqmtl(f"info {path}").out
     assert "kind=regression" in shown
     assert "positive" not in shown
     (tmp_path / "x.tsv").write_text("organism\tsequence\nfly\t" + "ACGTA" * 4 + "\n")
-    assert main(["predict", str(path), str(tmp_path / "x.tsv")]) == 0
-    header, row = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    shown = seqmtl(f"predict {path} {tmp_path}/x.tsv").out
+    header, row = (line.split("\t") for line in shown.splitlines())
     assert header == ["name", "organism", "score"]
     expected = model.decision_function(Windows.from_strings(["ACGTA" * 4], tasks=["fly"]))[0]
     assert float(row[2]) == pytest.approx(expected, rel=1e-5)

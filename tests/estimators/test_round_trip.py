@@ -10,22 +10,10 @@ from seqmtl import MultiTaskSVC, load, read_dataset, read_windows
 from seqmtl.exceptions import InputFormatError
 
 
-@pytest.fixture
-def folder(world):
-    return world.dataset("acceptor")
-
-
-def test_a_dataset_is_read_as_windows(folder):
-    for options in ({}, {"split": "train"}, {"organism": "b", "split": "test"}):
-        windows, expected = read_windows(folder, **options), read_dataset(folder, **options)
-        assert windows.sequences() == expected.sequences()
-        assert list(windows.labels) == list(expected.labels)
-    short = read_windows(folder, window=21)
-    assert short.sequences() == read_windows(folder).center(21).sequences()
-
-
-def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seqmtl):
-    windows = read_windows(folder, split="train")
+def test_an_estimator_of_a_dataset_is_used_by_the_commands(world, tmp_path, seqmtl):
+    folder = world.dataset("acceptor")
+    windows = read_windows(folder, split="train", window=41)
+    assert windows.sequences() == read_dataset(folder, split="train").center(41).sequences()
     svc = MultiTaskSVC(features=None, C=0.1, tol=0.05).fit(windows)
     path = tmp_path / "svc.seqmtl"
     svc.model_.save(path)
@@ -33,7 +21,7 @@ def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seq
     result = json.loads((tmp_path / "m.json").read_text())
     assert result["mean"]["auroc"] > 0.8
     assert result["signal"] == "acceptor"
-    test = read_windows(folder, split="test")
+    test = read_windows(folder, split="test", window=41)
     model = load(path)
     np.testing.assert_allclose(model.decision_function(test), svc.decision_function(test))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 from seqmtl.evaluation import calibration_error, evaluate
-from seqmtl.evaluation.metrics import RankedScores, group_by_task
+from seqmtl.evaluation.metrics import RankedScores
 
 
 def random_tasks(n_tasks=3, n=400, seed=0, tied=False):
@@ -185,40 +185,28 @@ def test_one_class_is_named_and_left_out(caplog):
     assert evaluate([1], [0.0], ["a"])["mean"] == {"auroc": None, "auprc": None, "n_tasks": 0}
 
 
-def test_groups_keep_order_of_tasks_and_examples():
-    groups = group_by_task([1, 0, 1, 0], [0.0, 1, 2, 3], np.array(["z", "a", "z", "a"], object))
-    assert [group.name for group in groups] == ["z", "a"]
-    assert groups[0].scores.tolist() == [0, 2]
-    assert groups[1].positive.tolist() == [False, False]
-
-
 def test_bad_input():
-    for labels, scores, tasks, message in (
-        ([], [], [], "labels must be a non-empty vector"),
-        ([1, 0], [1.0], ["a", "a"], r"scores must have one value for each of the 2 labels"),
-        ([1, 0], [1.0, 2.0], ["a"], r"tasks must have one name for each of the 2 labels"),
-        ([1, 0, 1], [1.0, 2.0, np.nan], ["a"] * 3, r"scores must be finite, got nan at index 2"),
-        ([1, 0], [np.inf, 0.0], ["a"] * 2, r"scores must be finite, got inf at index 0"),
-        ([1, 2], [1.0, 0.0], ["a"] * 2, r"labels must be -1/\+1 or 0/1, got 1, 2"),
-        ([1, 0, -1], [1.0, 0.0, 2.0], ["a"] * 3, r"labels must be -1/\+1 or 0/1, got -1, 0, 1"),
-        ([1, np.nan], [1.0, 0.0], ["a"] * 2, r"labels must be -1/\+1 or 0/1"),
-        (["x", "y"], [1.0, 0.0], ["a"] * 2, r"labels must be -1/\+1 or 0/1, got 'x', 'y'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            evaluate(labels, scores, tasks)
-
-
-def test_bad_options():
     two = ([1, 0], [1.0, 0.0], ["a", "a"])
-    for option, message in (
-        ({"n_bootstrap": -1}, "n_bootstrap must be an integer from 0 to 1000000, got -1"),
-        ({"n_bootstrap": 10**9}, "n_bootstrap must be an integer from 0 to 1000000, got 10000"),
-        ({"confidence": 1.0}, "confidence must be between 0 and 1"),
-        ({"seed": -1}, "seed must be an integer of at least 0"),
-        ({"counts": [1]}, "counts must have one value for each of the 2 labels"),
+    for arguments, options, message in (
+        (([], [], []), {}, "labels must be a non-empty vector"),
+        (([1, 0], [1.0], ["a", "a"]), {}, "scores must have one value for each of the 2 labels"),
+        (([1, 0], [1.0, 2.0], ["a"]), {}, "tasks must have one name for each of the 2 labels"),
+        (([1, 0], [1.0, np.nan], ["a"] * 2), {}, "scores must be finite, got nan at index 1"),
+        (([1, 0, -1], [1.0, 0.0, 2.0], ["a"] * 3), {}, r"must be -1/\+1 or 0/1, got -1, 0, 1"),
+        (([1, np.nan], [1.0, 0.0], ["a"] * 2), {}, r"labels must be -1/\+1 or 0/1"),
+        ((["x", "y"], [1.0, 0.0], ["a"] * 2), {}, r"must be -1/\+1 or 0/1, got 'x', 'y'"),
+        (two, {"n_bootstrap": -1}, "n_bootstrap must be an integer from 0 to 1000000, got -1"),
+        (
+            two,
+            {"n_bootstrap": 10**9},
+            "n_bootstrap must be an integer from 0 to 1000000, got 10000",
+        ),
+        (two, {"confidence": 1.0}, "confidence must be between 0 and 1"),
+        (two, {"seed": -1}, "seed must be an integer of at least 0"),
+        (two, {"counts": [1]}, "counts must have one value for each of the 2 labels"),
     ):
         with pytest.raises(ValueError, match=message):
-            evaluate(*two, **option)
+            evaluate(*arguments, **options)
     for probabilities, n_bins, message in (
         ([1.5, 0.0], 10, r"probabilities must be between 0 and 1, got 1\.5"),
         ([1, 1], 0, "n_bins must be at least 1"),

@@ -16,7 +16,6 @@ import itertools
 import json
 import re
 import struct
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -65,8 +64,6 @@ ROUNDED = {
     "scan/man.plus.bw.tsv": 3,
     "scan/man.minus.bw.tsv": 3,
 }
-#: The Python whose layout the expected help texts have.
-HELP_PYTHON = (3, 11)
 
 _RTOL = 1e-4
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
@@ -362,7 +359,6 @@ STEPS: dict[str, Callable[[], Outputs]] = {
 }
 #: Folders of the expected files of each step.
 WRITES = {
-    "help_texts": ("help",),
     "simulate_signals": ("simulate",),
     "training": ("train",),
     "predict": ("predict", "evaluate"),
@@ -384,10 +380,6 @@ def differences(name: str, old: str, new: str) -> list[str]:
     Letters, spaces and whole numbers must be the same; other numbers to four digits, or to the last
     that is written, and the longest number of a text must have as many digits.
     """
-    if name.startswith("help/"):
-        old, new = _laid_out_alike(old, new)
-        lines = itertools.zip_longest(old.splitlines(), new.splitlines())
-        return [f"- {a}\n+ {b}" for a, b in lines if a != b]
     found = []
     for a, b in itertools.zip_longest(old.split("\n"), new.split("\n")):
         if a is None or b is None or not _same_line(a, b, ROUNDED.get(name)):
@@ -395,14 +387,6 @@ def differences(name: str, old: str, new: str) -> list[str]:
     if not found and not name.endswith(".json") and _most_digits(old) != _most_digits(new):
         found.append(f"- numbers of {_most_digits(old)} digits\n+ of {_most_digits(new)}")
     return found
-
-
-def _laid_out_alike(old: str, new: str) -> tuple[str, str]:
-    """Return two help texts in one layout; argparse lays them out otherwise in other Pythons."""
-    if sys.version_info[:2] == HELP_PYTHON:
-        return old, new
-    pattern = re.compile(r"(--?\w+) (\S+), (?=--\S+ \2)")
-    return tuple(re.sub(r"\s+", "", pattern.sub(r"\1, ", text)) for text in (old, new))
 
 
 def _same_line(old: str, new: str, rounded: int | None) -> bool:

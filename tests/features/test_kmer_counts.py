@@ -1,4 +1,4 @@
-"""K-mers wherever they are, against counts of a dictionary, and training against LIBSVM."""
+"""K-mers wherever they are, against counts of a dictionary."""
 
 import itertools
 from collections import Counter
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from sklearn.svm import SVC
 
 from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, PositionalKmers
 from seqmtl._threads import use_threads
@@ -131,16 +130,16 @@ def test_a_wide_stretch_folds():
     features = KmerCounts("gapped:11/7")
     assert features.n_features() == 4**7 * 110  # of 210 patterns, 10 are their own mirror image
     w = rng.normal(size=features.n_features())
-    windows = Windows.from_strings(_strings(rng, 3, 60))
-    rows, levels = features.bind(windows), features.position_weights(w, 60)
-    (scores,) = rows.scores(w[:, None], np.zeros(3, dtype=int))[None]
+    windows = Windows.from_strings(_strings(rng, 2, 30))
+    rows, levels = features.bind(windows), features.position_weights(w, 30)
+    (scores,) = rows.scores(w[:, None], np.zeros(2, dtype=int))[None]
     codes = windows.matrix().astype(int)
-    total = np.zeros(3)
-    for i, l, d in itertools.product(range(3), range(60), range(7, 12)):
+    total = np.zeros(2)
+    for i, l, d in itertools.product(range(2), range(30), range(7, 12)):
         stretch = codes[i, l : l + d]
         if stretch.size == d and stretch.max() < 4:
             total[i] += levels[d - 1][0, int("".join(map(str, stretch)), 4)]
-    assert_allclose(total * (60 / (codes < 4).sum(axis=1)) ** 0.5, scores, rtol=1e-6)
+    assert_allclose(total * (30 / (codes < 4).sum(axis=1)) ** 0.5, scores, rtol=1e-6)
 
 
 def test_frequent_features_are_multiplied_in_parts(monkeypatch):
@@ -177,29 +176,6 @@ def test_hashed_features_are_nearly_the_exact_ones():
     assert_allclose((hashed @ hashed.T).toarray(), (exact @ exact.T).toarray(), atol=2.01 / 54)
 
 
-def test_training_is_that_of_libsvm():
-    rng = np.random.default_rng(1)
-    y = np.repeat([1, -1], 40)
-    strings = []
-    for label in y:
-        letters = rng.choice(list("ACGT"), 50)
-        if label > 0:
-            start = rng.integers(40)
-            letters[start : start + 6] = list("TGACTC" if rng.random() < 0.5 else "GAGTCA")
-        strings.append("".join(letters))
-    features = KmerCounts("spectrum:1-4,gapped:6/4")
-    windows = Windows.from_strings(strings, labels=y)
-    model = MultiTaskSVC(features=features, C=1.0, tol=1e-7, dtype="float64").fit(windows, y)
-    X = features.transform(strings).astype(float)
-    G = (X @ X.T).toarray() + 1.0  # the intercept is a constant feature
-    theirs = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(G, y)
-    alpha = np.zeros(80)
-    alpha[theirs.support_] = np.abs(theirs.dual_coef_[0])
-    ours = model.decision_function(windows)
-    assert np.corrcoef(ours, theirs.decision_function(G))[0, 1] > 0.999
-    assert (np.sign(ours) == y).mean() > 0.9
-
-
 def test_maps_are_read_from_text_and_saved():
     features = parse_features("wd:3@-4..4,gapped:6/4:stranded=0.5,spectrum:2")
     assert isinstance(features, JointFeatures)
@@ -219,16 +195,12 @@ def test_maps_are_read_from_text_and_saved():
     ("text", "message"),
     [
         ("spectrum:0-3", "k must be from 1 to 20, the shortest first, got 0 to 3"),
-        ("spectrum:6-3", "the shortest first, got 6 to 3"),
         ("spectrum:6/3", "at character 1: a view must be like wd:6, kmers:3-6/16"),
         ("gapped:8-6", "a view must be like .* spectrum:1-6 or gapped:8/6:stranded=0.5"),
-        ("gapped:8", "a view must be like"),
         ("spectrum:3@-4..4", "a view must be like"),
-        ("spectrum:3:binary", "a view must be like"),
         ("gapped:6/8", "gapped k-mers must have 2 letters or more in at most 20 bases, got 8 in 6"),
         ("gapped:8/1", "2 letters or more"),
         ("spectrum:3=0", "weight must be from 1e-12 to 1e\\+12, got 0"),
-        ("spectrum:3=1e308", "weight must be from 1e-12 to 1e\\+12, got 1e\\+308"),
         ("spectrum:3,hash:31", "of 1 to 30 bits"),
     ],
 )
@@ -253,13 +225,10 @@ def test_what_does_not_fit_into_memory_is_refused_before(monkeypatch):
         features.position_weights(np.zeros(1 << 16), 30)
 
 
-def test_views_are_of_the_other_map():
+def test_views_of_the_other_map_and_other_data_are_refused():
     with pytest.raises(ValueError, match="such as spectrum:1-6, got wd:3"):
         KmerCounts("spectrum:2,wd:3").n_features()
     with pytest.raises(ValueError, match="such as wd:5, got gapped:4/3:stranded"):
         PositionalKmers("gapped:4/3:stranded").n_features(20)
-
-
-def test_features_need_windows():
     with pytest.raises(TypeError, match="KmerCounts needs Windows of DNA, got ndarray"):
         KmerCounts().bind(np.eye(3))

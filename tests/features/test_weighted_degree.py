@@ -89,16 +89,6 @@ def test_reverse_windows_are_reverse_complements():
     assert (features.transform(reverse) != features.transform([complement])).nnz == 0
 
 
-def test_windows_of_n_only_have_no_features():
-    rows = PositionalKmers("wd:3").bind(Windows.from_strings(["NNNN", "ACGT"]))
-    assert_allclose(rows.squared_norms(), [0.0, 1.0])
-
-
-def test_hash_bits_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="hash_bits must be from 1 to 30"):
-        PositionalKmers("wd:8", hash_bits=31).transform(["ACGT"])
-
-
 def test_saved_maps_are_the_same_and_long_windows_of_high_degree_are_hashed():
     features = PositionalKmers("wd:20")
     assert features.n_features(141) == 1 << 22

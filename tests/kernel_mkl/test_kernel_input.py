@@ -21,22 +21,19 @@ LEARNERS = [
     KernelMKLClassifier,
 ]
 ALL = [*LEARNERS, MultiTaskKernelSVC]
-NORMED = [ParetoMKLClassifier, IndividualMKLClassifier, KernelMKLClassifier]
 TWO = [ParetoMKLClassifier, MultiTaskKernelSVC]  # the others read input as these do
 
 
 DATA = oracle.data(0)
 X, Y, NAMES, N = DATA.X, DATA.y, DATA.names, DATA.y.size
 EXAMPLES = {"X": X, "y": Y, "tasks": NAMES}
-NAN, INFINITE = X.copy(), X.copy()
-NAN[3, 1], INFINITE[3, 1] = np.nan, np.inf
 SEVERAL = "y must have two classes where there are tasks, got 3|Only binary classification"
 NO_NAME = r"kernel must be a name \(linear, .*\) or one of seqmtl.kernels, got"
-LOST, NOT_A_NUMBER = NAMES.astype(object), NAMES.astype(object)
-LOST[5], NOT_A_NUMBER[5] = None, np.nan
+NOT_A_NUMBER = NAMES.astype(object)
+NOT_A_NUMBER[5] = np.nan
 
 TEXTS, LABELS = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
-LETTER, LONGER = [*TEXTS[1:], "ACQT"], [*TEXTS[1:], "ACTTT"]
+LETTER = [*TEXTS[1:], "ACQT"]
 WINDOWS = Windows.from_strings(TEXTS)
 NO_TEXTS = "got sequences; choose a kernel such as 'spectrum:4'"
 
@@ -50,10 +47,7 @@ def texts(kernel, X, y, message):
 @pytest.mark.parametrize(
     ("parameters", "changes", "message"),
     [
-        ({}, {"X": NAN}, "Input X contains NaN"),
-        ({}, {"X": INFINITE}, "Input X contains infinity"),
         ({}, {"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
-        ({}, {"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
         ({}, {"y": np.where(NAMES == "b", 1.0, Y)}, "but task 'b' has 14 positive and 0 negative"),
         ({}, {"sample_weight": NAMES != "a"}, "but task 'a' has 0 positive and 0 negative"),
         ({}, {"y": np.arange(N) % 3}, SEVERAL),
@@ -62,26 +56,19 @@ def texts(kernel, X, y, message):
             {"y": np.where(Y > 0, "site", "")},
             "y must have classes with names, got ''; name this",
         ),
-        ({}, {"y": np.where(Y > 0, np.nan, 0.0)}, "Input y contains NaN"),
-        ({}, {"sample_weight": -np.ones(N)}, "Negative values in data passed to `sample_weight`"),
         ({}, {"tasks": NAMES[1:]}, r"tasks must have one entry per example \(42\), got 41"),
-        ({}, {"tasks": LOST}, "task of every example, got None for example 5"),
         ({}, {"tasks": NOT_A_NUMBER}, "task of every example, got nan for example 5"),
         (
             {"kernel": "quantum"},
             {},
             "kernel must be one of linear, poly, rbf, wd, .*, got 'quantum'",
         ),
-        ({"kernel": "rbf:wide"}, {}, "kernel must be rbf:GAMMA with numbers, got 'rbf:wide'"),
         ({"kernel": 5}, {}, f"{NO_NAME} 5"),
-        ({"kernel": None}, {}, f"{NO_NAME} None"),
         texts(None, TEXTS, LABELS, NO_TEXTS),
-        texts(None, np.array(TEXTS), LABELS, NO_TEXTS),
         texts(None, WINDOWS, LABELS, NO_TEXTS),
         texts("spectrum:2", TEXTS, LABELS[1:], r"y must have one label per sequence \(8\), got 7"),
         texts("spectrum:2", TEXTS, None, "y must be given: sequences carry no labels, got None"),
         texts("spectrum:2", LETTER, LABELS, "sequences must be of nucleotides, got the letter 'Q'"),
-        texts("wd:2", LONGER, LABELS, "sequences must be of equal length"),
         texts(
             "spectrum:2", WINDOWS, LABELS[1:], r"must have one label per window \(8\), got \(7,\)"
         ),
@@ -89,7 +76,7 @@ def texts(kernel, X, y, message):
     ],
 )
 def test_what_cannot_be_fitted(kind, parameters, changes, message):
-    error = TypeError if parameters.get("kernel", "") in (5, None) else ValueError
+    error = TypeError if parameters.get("kernel") == 5 else ValueError
     if "kernel" in parameters and kind is ParetoMKLClassifier:
         parameters = {"kernels": parameters["kernel"]}
     with pytest.raises(error, match=message):
@@ -100,27 +87,17 @@ def test_what_cannot_be_fitted(kind, parameters, changes, message):
 def test_what_cannot_be_predicted(kind):
     model = kind().fit(**EXAMPLES)
     for new, tasks, error, message in (
-        (NAN, NAMES, ValueError, "Input X contains NaN"),
-        (INFINITE, NAMES, ValueError, "Input X contains infinity"),
         (X, ["a", "b", "c"], ValueError, r"tasks must have one entry per example \(42\), got 3"),
         (X, "z", UnknownTaskError, "task 'z' is not in the model"),
         (X, None, ValueError, r"tasks must be given: the model has 3 tasks \(a, b, c\)"),
-        (np.ones((2, 3)), "a", ValueError, r"X has 3 features, but .* is expecting 2"),
     ):
         with pytest.raises(error, match=message):
             model.predict(new, tasks)
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        (1 - np.eye(N), "must be positive semi-definite, got the eigenvalue -1"),
-        (np.eye(10), "X must be row numbers from 0 to 9, got 10"),
-    ],
-)
-def test_matrices_that_are_no_kernels(matrix, message):
-    with pytest.raises(ValueError, match=message):
-        MultiTaskKernelSVC(Precomputed(matrix)).fit(np.arange(N)[:, None], Y, NAMES)
+def test_a_matrix_that_is_no_kernel_is_refused():
+    with pytest.raises(ValueError, match="must be positive semi-definite, got the eigenvalue -1"):
+        MultiTaskKernelSVC(Precomputed(1 - np.eye(N))).fit(np.arange(N)[:, None], Y, NAMES)
 
 
 def test_a_warning_names_the_settings_that_there_are():
@@ -140,7 +117,7 @@ OTHERS = TaskKernel(["x", "b"], np.eye(2))
         (ALL, "tol", NUMBERS, "tol must be a finite number above 0, got"),
         (LEARNERS[:1], "p", [0, np.nan, "2", None], "p must be a number above 0, got"),
         (LEARNERS[:1], "p", [1e-3, 1e-300], r"p must be at least 0\.0016 for 3 tasks, got"),
-        (NORMED, "norm", [0.99, np.nan, "2"], "norm must be a number from 1 to infinity, got"),
+        (LEARNERS, "norm", [0.99, np.nan, "2"], "norm must be a number from 1 to infinity, got"),
         (LEARNERS, "max_iter", [0, 2.5, "5", True], "max_iter must be an integer of at least 1"),
         (LEARNERS, "kernels", [[]], "kernels must hold at least one kernel, got"),
         (ALL[-1:], "gamma", ["auto", 0.0, -1], GAMMA),

@@ -56,12 +56,10 @@ TWO = [Precomputed(np.diag(np.arange(1.0, 43))), Precomputed(np.eye(42))]
 @pytest.mark.parametrize(
     ("model", "make"),
     [
-        (IndividualMKLClassifier(TEXTS, tol=0.01), texts),
         (IndividualMKLClassifier(NUMBERS, tol=0.01), numbers),
         (KernelMKLClassifier(TEXTS, tol=0.01), windows),
         (ParetoMKLClassifier(TWO), lambda: (np.arange(42)[:, None], *numbers()[1:])),
         (MultiTaskKernelSVC("poly"), lambda: (numbers()[0], numbers()[1] > 0, numbers()[2])),
-        (MultiTaskKernelSVC("gapped:4:3"), lambda: (texts()[0], [*"ab"] * 18, texts()[2])),
         (MultiTaskKernelSVC(SpectrumKernel(3)), windows),
     ],
     ids=lambda value: type(value).__name__,

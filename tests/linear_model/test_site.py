@@ -1,15 +1,13 @@
 """The consensus that a model finds in its windows."""
 
-import json
-
 import numpy as np
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows, encode
+from tests.linear_model.cases import write_dataset_head
 from tests.oracles.annotation import reverse_complement
 
 
@@ -38,28 +36,8 @@ def test_the_letters_at_the_site_on_both_strands(letters, here, n_at_a_time, mon
     assert Site(3, 1, "").is_in(backward).all()
 
 
-def _dataset(folder, site: Site):
-    """Write the heads of a dataset of windows of 30 bases."""
-    facts = {"sites": 1, "decoys": 1, "splits": {}, "excluded": {}}
-    summary = {
-        "kind": KIND,
-        "schema_version": 3,
-        "signal": site.signal,
-        "window": 30,
-        "shift": 0,
-        "site": vars(site),
-        "organisms": {"x": facts},
-        "leakage": {},
-        "excluded": {},
-        "genomes": {"x": {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}},
-    }
-    (folder / "summary.json").write_text(json.dumps(summary))
-    (folder / "windows.tsv").write_text(HEADER + "\n")
-    return folder
-
-
 def test_a_dataset_has_the_signal_of_a_model_which_keeps_its_own_place(tmp_path):
-    folder = _dataset(tmp_path, Site(14, 2, "AG", "acceptor"))
+    folder = write_dataset_head(tmp_path, Site(14, 2, "AG", "acceptor"), {"x": {}})
     for model, offset in (
         (Site(9, 2, "AG"), 9),
         (Site(3, 2, "AG"), 3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
@@ -20,15 +20,6 @@ def words(x: str, length: int, alphabet: str = "dna") -> list[str]:
 
 def spectrum(x: str, k: int, alphabet: str = "dna") -> Counter:
     return Counter(words(x, k, alphabet))
-
-
-def mismatch(x: str, k: int, m: int, alphabet: str = "dna") -> Counter:
-    """Count, for all words that there are, the k-mers of x within m mismatches."""
-    features: Counter = Counter()
-    for word in words(x, k, alphabet):
-        for feature in product(LETTERS[alphabet], repeat=k):
-            features[feature] += sum(a != b for a, b in zip(word, feature, strict=True)) <= m
-    return features
 
 
 def gapped(x: str, length: int, k: int, alphabet: str = "dna") -> Counter:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from seqmtl._names import abbreviate, identify, match_names, simplify
-from seqmtl.exceptions import ModelFileError, UsageError
+from seqmtl.exceptions import ModelFileError
 from seqmtl.files import catalogue
 from seqmtl.relations.trees import read_tree
 
@@ -39,16 +39,10 @@ SETS = {
 def test_a_model_in_an_archive_is_no_file(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
         archive.writestr("starter/x.seqmtl", b"")
-        archive.writestr("starter/", b"")
-    monkeypatch.setattr(
-        catalogue, "_folder", lambda name: zipfile.Path(archive.filename, "starter/")
-    )
-    with pytest.raises(
-        ModelFileError, match=r"^starter:x: is in an archive \(.*p.zip/.*; unpack it"
-    ):
+    folder = zipfile.Path(archive.filename, "starter/")
+    monkeypatch.setattr(catalogue, "_folder", lambda name: folder)
+    with pytest.raises(ModelFileError, match=r"^starter:x: is in an archive .*; unpack it"):
         catalogue.model_path("starter:x")
-    with pytest.raises(UsageError, match=r"^starter:y is not a shipped model \(starter:x\)"):
-        catalogue.model_path("starter:y")
 
 
 def ages(tree):

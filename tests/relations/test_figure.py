@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seqmtl import TaskKernel
 from seqmtl._style import render
-from seqmtl.relations import Tree, read_tree
+from seqmtl.relations import read_tree
 from seqmtl.relations.figure import draw_kernel
 from seqmtl.relations.layout import lay_out
 
@@ -44,36 +42,18 @@ def _check_texts(figure):
     return names
 
 
-class TestLayout:
-    def test_by_hand(self):
-        layout = lay_out(read_tree(TREE))
-        assert layout.leaves == ["ape", "man", "fly", "bee", "ant", "yeast"]
-        assert layout.tips == [4, 5, 5, 6, 7, 0.5]  # the branch of the insects counts 1
-        assert layout.has_lengths
-        assert sorted(layout.joints) == [(0, 0.5, 5), (1, 2, 4), (3, 0, 1)]
-        branches = [(0, 0.5, 5), (0, 1, 3), (0, 3, 0.5), (1, 5, 2), (1, 6, 3), (1, 7, 4)]
-        assert sorted(layout.branches) == [*branches, (3, 4, 0), (3, 5, 1)]
-        labels = [(0, 1.5, "root"), (1, 2.5, "insects"), (3, 0.5, "primates")]
-        assert sorted(layout.labels) == labels
-        level = lay_out(read_tree("((a,b)x,c);"))
-        assert (level.has_lengths, level.tips) == (False, [2, 2, 2])
-
-    @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=30), st.booleans())
-    @settings(max_examples=50)
-    def test_the_place_of_a_label_is_free(self, draws, with_lengths):
-        n = len(draws) + 1
-        parents = [-1, *(value % (i + 1) for i, value in enumerate(draws))]
-        lengths = [float(i % 4) for i in range(n)] if with_lengths else [np.nan] * n
-        labels = [f"n{i}" for i in range(n)]
-        layout = lay_out(Tree(parents, lengths, labels))
-        assert sorted(layout.leaves) == sorted(set(labels) - {f"n{p}" for p in parents})
-        with_one_child = [i for i in range(n) if parents.count(i) == 1]
-        for x, y, label in layout.labels:
-            if int(label[1:]) in with_one_child:
-                continue
-            assert y % 1 == 0.5
-            assert sum(y == other[1] for other in layout.labels) == 1 or with_one_child
-            assert not [j for j in layout.joints if j[0] > x and j[1] < y < j[2]]
+def test_the_layout_by_hand():
+    layout = lay_out(read_tree(TREE))
+    assert layout.leaves == ["ape", "man", "fly", "bee", "ant", "yeast"]
+    assert layout.tips == [4, 5, 5, 6, 7, 0.5]  # the branch of the insects counts 1
+    assert layout.has_lengths
+    assert sorted(layout.joints) == [(0, 0.5, 5), (1, 2, 4), (3, 0, 1)]
+    branches = [(0, 0.5, 5), (0, 1, 3), (0, 3, 0.5), (1, 5, 2), (1, 6, 3), (1, 7, 4)]
+    assert sorted(layout.branches) == [*branches, (3, 4, 0), (3, 5, 1)]
+    labels = [(0, 1.5, "root"), (1, 2.5, "insects"), (3, 0.5, "primates")]
+    assert sorted(layout.labels) == labels
+    level = lay_out(read_tree("((a,b)x,c);"))
+    assert (level.has_lengths, level.tips) == (False, [2, 2, 2])
 
 
 class TestPicture:
@@ -83,8 +63,7 @@ class TestPicture:
         assert {label for label in tree.labels if label} <= shown
 
     def test_rows_are_in_the_order_of_the_tree(self):
-        names = ["yeast", "bee", "man", "ape", "ant"]
-        kernel = TaskKernel.from_tree(TREE, names)
+        kernel = TaskKernel.from_tree(TREE, ["yeast", "bee", "man", "ape", "ant"])
         figure = draw_kernel(kernel, read_tree(TREE))
         tree_axes, axes = figure.axes[:2]
         expected = ["ape", "man", "bee", "ant", "yeast"]
@@ -94,17 +73,11 @@ class TestPicture:
         assert np.array_equal(drawn, kernel.restrict(expected).matrix)
         assert tree_axes.get_ylim() == axes.get_ylim() == (4.5, -0.5)
         assert tree_axes.get_xlim()[0] == 0 < 7 < tree_axes.get_xlim()[1]  # the farthest leaf
-        assert tree_axes.get_xticks().size > 1
-        a, b = tree_axes.get_position(), axes.get_position()
-        assert (a.y0, a.y1) == pytest.approx((b.y0, b.y1))
-        assert a.x1 < b.x0
-        numbers = [text.get_text() for text in axes.texts]
-        assert numbers == [f"{value:.2f}" for value in drawn.ravel()]
+        assert [text.get_text() for text in axes.texts] == [f"{K:.2f}" for K in drawn.ravel()]
         _check_texts(figure)
 
-    def test_many_tasks_have_no_numbers_and_twelve_kernels_at_most(self):
+    def test_of_many_tasks_and_kernels_some_are_drawn(self):
         names = [f"Genus_species{i}" for i in range(16)]
-        assert len(draw_kernel(TaskKernel.union(names[:15])).axes[1].texts) == 225
         newick = names[0]
         for name in names[1:]:
             newick = f"({newick},{name})"
@@ -119,13 +92,6 @@ class TestPicture:
     def test_a_picture_has_room_for_200_tasks(self):
         with pytest.raises(ValueError, match="room for 200 tasks, got 201; name some"):
             draw_kernel(TaskKernel.union([f"t{i}" for i in range(201)]))
-
-    def test_negative_similarity_is_red(self):
-        figure = draw_kernel(TaskKernel(["a", "b"], [[1, -0.5], [-0.5, 1]]))
-        image = figure.axes[1].images[0]
-        red, _, blue, _ = image.to_rgba(-0.5)
-        assert red > blue
-        assert image.get_clim() == (-1, 1)
 
     def test_without_a_tree_tasks_are_joined_by_their_similarity(self):
         K = np.full((4, 4), 0.1)
@@ -143,18 +109,13 @@ class TestPicture:
             *names[:2], LONG, *names[2:]
         )
         figure = draw_kernel(TaskKernel.hierarchical(newick), read_tree(newick))
-        shown = _check_texts(figure)
-        assert {LONG, r"a\$b\$", "c_d", f"{LONG}_clade"} <= set(shown)
-        assert f"{LONG}_clade" in [text.replace("\n", "") for text in shown]
+        assert {LONG, r"a\$b\$", "c_d", f"{LONG}_clade"} <= set(_check_texts(figure))
         assert render(figure, "svg").startswith(b"<?xml")
 
     def test_several_kernels_are_small_below_their_mean(self):
         kernel = TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 5], [4, 5, 0]]), names="abc")
         figure = draw_kernel(kernel)
-        shown = _check_texts(figure)
-        assert {"3 kernels", *kernel.labels} <= set(shown)
-        titles = [text.replace("\n", " ") for text in shown]
-        assert any(text.startswith("Similarity of 3 tasks: mean of 3 kernels") for text in titles)
+        assert {"3 kernels", *kernel.labels} <= set(_check_texts(figure))
         images = [axes.images[0] for axes in figure.axes if axes.images]
         rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         ordered = kernel.restrict(rows)

@@ -85,8 +85,6 @@ def test_other_files_of_the_same_dump(dump, changes):
     ("name", "taxid"),
     [
         ("Musca nova", 21),  # a scientific name goes before a synonym of another
-        ("MUSCA-NOVA", 21),
-        ("musca sp 1", 21),
         ("New_Fly", 21),
         (" 21 ", 21),
         ("m. vetus", 22),  # by the dump's own names
@@ -95,7 +93,6 @@ def test_other_files_of_the_same_dump(dump, changes):
         (99, 23),
         (np.int64(99), 23),
         ("c. elegans", 6239),  # the shipped table goes before abbreviations
-        ("worm", 6239),
         ("6239", 6239),
     ],
 )
@@ -128,7 +125,6 @@ def test_an_organism_above_another_is_a_leaf_too(dump):
         (["flies"], "'flies' is ambiguous .* could be taxid 11, 12; give the taxid"),
         (["biter"], "'biter' is ambiguous .* could be taxid 23, 24; give the taxid"),
         ([5], "'5' is not in the taxonomy taxdump; look up its taxid"),
-        (["5"], "'5' is not in the taxonomy"),
         ([98], "'98' is not in the taxonomy"),  # merged into nothing
         (["musca nova", "musca nova"], "is given twice"),
     ],
@@ -174,7 +170,6 @@ def test_a_name_without_a_node(dump, taxid, message):
     ("name", "content", "line", "message"),
     [
         ("nodes.dmp", b"1\t|\t1\t|\tno rank\t|\n2\t1\n", 2, "a line must be taxid | parent | rank"),
-        ("nodes.dmp", b"1\t|\t1\t|\tno rank\t|\nx\t|\t1\t|\tno rank\t|\n", 2, "a line must be"),
         ("nodes.dmp", b"1\t|\t99999999999999999999\t|\tno rank\t|\n", 1, "a line must be"),
         ("nodes.dmp", b"1\t|\t1\t|\t\t|\n2\t|\t1\t|\t\t|\n2\t|\t1\t|\t\t|\n", 3, "got 2 twice"),
         ("names.dmp", b"1\t|\troot\t|\tscientific name\t|\n", 1, "taxid | name | unique name"),
@@ -182,14 +177,11 @@ def test_a_name_without_a_node(dump, taxid, message):
         ("merged.dmp", b"7\t|\t21\t|\n9\n", 2, "a line must be old taxid | new taxid"),
     ],
 )
-def test_malformed_files(dump, name, content, line, message):
+def test_malformed_files(dump, tmp_path, name, content, line, message):
+    with pytest.raises(InputFormatError, match="cannot be read as a file of the NCBI taxonomy"):
+        read_ncbi_taxonomy(tmp_path, [1])
     folder = dump()
     (folder / name).write_bytes(content)
     with pytest.raises(InputFormatError, match=message.replace("|", r"\|")) as info:
         read_ncbi_taxonomy(folder, ["new fly", 8])
     assert (info.value.path, info.value.line) == (str(folder / name), line)
-
-
-def test_a_folder_without_a_dump(tmp_path):
-    with pytest.raises(InputFormatError, match="cannot be read as a file of the NCBI taxonomy"):
-        read_ncbi_taxonomy(tmp_path, [1])

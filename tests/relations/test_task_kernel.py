@@ -47,9 +47,8 @@ def test_tree_similarity_by_hand():
     K = TaskKernel.from_tree(TREE, base=0.2)
     assert K.names == ("ape", "man", "fly", "bee")
     shared = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 3, 0.5], [0, 0, 0.5, 2.5]])
-    assert_allclose(
-        K.matrix, 0.2 + 0.8 * shared / np.sqrt(np.outer(np.diag(shared), np.diag(shared)))
-    )
+    height = np.sqrt(np.diag(shared))
+    assert_allclose(K.matrix, 0.2 + 0.8 * shared / np.outer(height, height))
 
 
 @settings(max_examples=20)
@@ -85,14 +84,6 @@ def test_special_kernels():
     assert_array_equal(4 * TaskKernel.easy("abc", 0.25).matrix, 1 + 3 * np.eye(3))
 
 
-def test_tasks_are_matched_by_name():
-    K = TaskKernel(["Homo_sapiens", "Mus musculus"], [[1, 0.5], [0.5, 2]])
-    cut = K.restrict(["mus_musculus"])
-    assert (cut.names, cut.matrix[0, 0]) == (("mus_musculus",), 2)
-    with pytest.raises(UnknownTaskError, match=r"'homo_sapien' is not in .*mean 'Homo_sapiens'"):
-        K.restrict(["homo_sapien"])
-
-
 def test_the_nearest_kernel_takes_the_place_of_none():
     K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.9], [0.1, 0.9, 1.0]])
     lowest = np.linalg.eigvalsh(K)[0]
@@ -113,9 +104,6 @@ def test_the_nearest_kernel_takes_the_place_of_none():
     ("text", "message"),
     [
         ("", "not a table"),
-        ("\ta\tb\na\t1\t0\n", "the table must be square, got 1 rows and 2"),
-        ("\ta\tb\nb\t1\t0\na\t0\t1\n", "row must start with 'a'"),
-        ("\ta\tb\na\t1\tx\nb\t0\t1\n", "K.tsv:2: similarity must be a finite number, got 'x'"),
         ("\ta\na\t1\n# kernel\tx\n\ta\na\t1\n", "K.tsv:1: the first line must be '# kernel'"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n\tb\nb\t1\n", "those of 'y' differ from those of"),
         ("# kernel\tx\n\ta\na\t1\n# kernel\ty\n", "not a table"),
@@ -330,24 +318,14 @@ def test_smooth_of_what_is_no_tree_is_projected():
     assert np.linalg.eigvalsh(K.matrix)[0] > -1e-12
 
 
-NO_GRAPHS = [
-    ([[0, 1], [2, 0]], r"adjacency must be symmetric, got 1 for \(a, b\) and 2"),
-    ([[0, -1], [-1, 0]], "adjacency must not be negative, got -1"),
-    ([[0, np.inf], [np.inf, 0]], "adjacency must be finite, got inf"),
-    (np.eye(3), r"adjacency must be square with one row per task \(2\)"),
-    (scipy.sparse.csr_array(np.eye(3)), "adjacency must be square with one row per task"),
-]
 REFUSED = {
     lambda matrix: TaskKernel("ab", matrix, not_psd="refuse"): [
-        (np.eye(3), "must be square with one row per task"),
         ([[1, 0.5], [0.4, 1]], r"must be symmetric, got 0.5 for \(a, b\) and 0.4"),
         ([[1, 2], [2, 1]], "positive semi-definite, got the eigenvalue -1"),
         ([[1, np.nan], [np.nan, 1]], r"must be finite, got nan for \(a, b\)"),
         ([[0, 0], [0, 1]], "positive diagonal, got 0 for 'a'"),
         ([[1, 2], [2, -1]], "positive diagonal, got -1 for 'b'"),
-        ([np.eye(2), np.zeros((2, 2))], "similarity 'K2' must have a positive diagonal"),
         ([np.diag([1, 0]), np.diag([2, 0])], "similarity must have a positive diagonal, got 0 fo"),
-        ([np.eye(2), [[1, 2], [2, 1]]], "similarity 'K2' must be positive semi-definite"),
         (np.zeros((0, 2, 2)), "at least one matrix, got none"),
         (np.ones(2), r"must be square with one row per task \(2\), got shape \(2,\)"),
     ],
@@ -362,43 +340,39 @@ REFUSED = {
     ],
     lambda groups, options: TaskKernel.clustering(groups, **options): [
         ({"a": ["x", "y"]}, {"names": ["x", "why"]}, "'why' is not in any of the groups; did"),
-        ({"a": ["x_1"]}, {"names": ["x 1", "X-1"]}, "'x_1' is ambiguous in the tasks of the gr"),
-        ({"a": ["human", "9606"]}, {"names": ["H. sapiens"]}, "'9606' is given twice"),
         ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
         ({"a": ["x"]}, {"lam": -1}, "lam must be a finite number of at least 0, got -1"),
         ({"a": ["x"]}, {"rho_centre": np.nan}, "rho_centre must be a finite number .*, got nan"),
         ({"a": ["x", "y"]}, {"lam": 0, "rho_centre": 0}, "lam must be positive if rho_centre is 0"),
         ([[1, 0]], {"names": "xy", "lam": 0}, "in no group, got lam = 0 and rho_centre = 1"),
+        ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
         ([[1, 0]], {}, "names must be given with an array"),
         ([[1, 0]], {"names": "xyz"}, r"one column per task \(3\), got shape \(1, 2\)"),
-        ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
     ],
     lambda distances, options: TaskKernel.smooth(distances, **options): [
         (D3, {}, "names must be given with an array"),
         (D3, {"names": "abc", "scales": [1, 0]}, "scales must be a finite number above 0, got 0"),
-        (D3, {"names": "abc", "scales": [1, 1]}, "labels must be one per matrix"),
-        (D3, {"names": "abc", "scales": []}, "at least one matrix"),
-        (np.zeros((2, 2)), {"names": "ab"}, "scales must be given if the median distance is 0"),
         (np.zeros((1, 1)), {"names": "a"}, "scales must be given if the median distance is 0"),
+        (np.zeros((2, 2)), {"names": "ab"}, "scales must be given if the median distance is 0"),
         (Distances("abc", D3), {"names": ["a", "x"]}, "'x' is not in the distances from distances"),
     ],
     lambda D: Distances("ab", D): [
         (np.eye(2), "distances must be 0 on the diagonal, got 1 for 'a'; similarities are no"),
         ([[0, -1], [-1, 0]], "distances must not be negative, got -1"),
         ([[0, 1], [2, 0]], "distances must be symmetric"),
-        ([[0, np.nan], [np.nan, 0]], "distances must be finite"),
-        (np.zeros((3, 3)), "distances must be square"),
     ],
-    lambda A: TaskKernel.graph(A, "ab"): NO_GRAPHS,
-    lambda A: TaskKernel.graphical(A, "ab", 1.0): NO_GRAPHS,
-    lambda A: TaskKernel.multigraph([np.eye(2), A], "ab"): NO_GRAPHS,
+    lambda A: TaskKernel.graph(A, "ab"): [
+        ([[0, 1], [2, 0]], r"adjacency must be symmetric, got 1 for \(a, b\) and 2"),
+        ([[0, -1], [-1, 0]], "adjacency must not be negative, got -1"),
+        ([[0, np.inf], [np.inf, 0]], "adjacency must be finite, got inf"),
+        (np.eye(3), r"adjacency must be square with one row per task \(2\)"),
+    ],
     lambda make, arguments: make(*arguments): [
         (TaskKernel, ([[1, 0], [0, 1]], ["a", "b"]), "must hold numbers; names come first"),
         (TaskKernel.graphical, (np.ones((2, 2)), "xy", [1, 0]), "a must be a .*above 0, got 0"),
         (TaskKernel.graphical, (np.ones((2, 2)), "xy", [1, 1, 1]), r"per task \(2\), got shape"),
         (TaskKernel.easy, ("xy", 2), "share must be a number from 0 to 1, got 2"),
         (TaskKernel.from_tree, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
-        (TaskKernel.multigraph, ([], "xy"), "at least one matrix"),
         (TaskKernel.product, ([],), "kernels must be at least one, got none"),
         (TaskKernel.product, (TWICE,), "names must .*a_b_c"),
         (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two tasks, got 1 of .*; a single task"),
@@ -435,14 +409,11 @@ class TestSeveral:
         assert TaskKernel("a", [[1]]).to_tsv() == "\ta\na\t1.0\n"
         assert TaskKernel("a", [[1]], labels=["x"]).to_tsv() == "# kernel\tx\n\ta\na\t1.0\n"
 
-    def test_it_reads_well(self):
+    def test_its_text(self):
         text = repr(self.K)
         assert text.startswith("TaskKernel of 7 tasks, mean of 5 kernels, from hierarchical(text)")
         assert "  a   1.200  0.600" in text
         assert text.endswith("kernels: all, abc, ab, def, (e..f)")
-        assert repr(TaskKernel.union("ab")) == (
-            "TaskKernel of 2 tasks from union\n  a   1.000  1.000\n  b   1.000  1.000"
-        )
         assert repr(TaskKernel.union(names(40))) == "TaskKernel of 40 tasks from union"
 
     def test_they_are_immutable_and_copies_are_equal(self):
@@ -493,22 +464,17 @@ def _newick(names):
     ],
 )
 def test_sums_over_nodes_are_the_same_kernels_as_their_matrices(make):
-    """With more than 16 tasks; the operations on matrices are tested above."""
+    """With more than 16 tasks."""
     tasks = [*ascii_letters[:24]]
     kernel = make([f"t{task * (1 + t % 4)}" for t, task in enumerate(tasks)])
     tasks = kernel.names
     plain = TaskKernel(tasks, kernel.matrices, "plain", labels=kernel.labels)
     assert kernel.stack.nodes is not None
-    assert kernel.stack.nodes.data.min() >= 0
     assert plain.stack.nodes is None
-    assert_allclose(kernel.matrix, np.mean(kernel.matrices, axis=0))
-    few, many = tasks[7:3:-1], tasks[20:1:-1]
     for change in (
         lambda K: pickle.loads(pickle.dumps(K)),
-        lambda K: K.restrict(few),
-        lambda K: K.restrict(many),
-        TaskKernel.scaled,
-        lambda K: resolve_kernels([K, "union", K], few).scaled(),
+        lambda K: K.restrict(tasks[20:1:-1]),
+        lambda K: resolve_kernels([K, "union", K], tasks[7:3:-1]).scaled(),
         lambda K: resolve_kernels([K, "union", K], tasks),
         lambda K: resolve_kernels([K, np.eye(24)], tasks),
         lambda K: TaskKernel.product([K, TaskKernel.easy("xy")]),
@@ -517,11 +483,6 @@ def test_sums_over_nodes_are_the_same_kernels_as_their_matrices(make):
         assert (found.names, found.n_kernels) == (expected.names, expected.n_kernels)
         assert_allclose(found.matrices, expected.matrices, atol=1e-14)
         assert_allclose(found.matrix, expected.matrix, atol=1e-14)
-        assert_allclose(found.stack.diagonals(), np.einsum("mtt->mt", found.matrices), atol=1e-14)
-    assert kernel.restrict(many).stack.nodes is not None
-    assert kernel.restrict(few).stack.nodes is None
-    assert resolve_kernels([kernel, "union", kernel], tasks).stack.nodes is not None
-    assert resolve_kernels([kernel, np.eye(24)], tasks).stack.nodes is None
 
 
 def test_a_tree_of_many_leaves_has_the_kernel_of_the_formula():

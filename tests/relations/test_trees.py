@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
 from seqmtl.files import catalogue
-from seqmtl.relations import TaskKernel, Tree, read_tree
+from seqmtl.relations import Tree, read_tree
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
 
@@ -130,27 +130,17 @@ class TestNewick:
             ("('Homo sapiens','it''s; (a:1,b)[x]',c_d);", "|Homo sapiens|it's; (a:1,b)[x]|c_d"),
             ("(a,(b,c)0.95,(d,e)100/97.5)'33208';", "33208|a||b|c||d|e"),
             ("((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;", "5|x y|a|b|z|c|d|e"),
-            ("'an organism';", "an organism"),
             ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", "r|a|b"),
             (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", "root|9606|10090"),
-            ("(back\\slash,'a\\',c\"d);", '|back\\slash|a\\|c"d'),
             (
                 '("Homo sapiens":1,"Burton\'s (x)":2,"a ""b""");',
                 '|Homo sapiens|Burton\'s (x)|a "b"',
             ),
-            ("((a)b)c;", "c|b|a"),
             ("((a,b)nan,(c,d)¹,(e,f)1e5)inf;", "inf|nan|a|b|¹|c|d||e|f"),
-            ("((a,b)x,(c,d)x);", "|x|a|b|x|c|d"),
-            ("(((a,b)'100',c)'100',d);", "|100|100|a|b|c|d"),
             ("((a,b)c,(d,e)b)c;", "c|c|a|b|b|d|e"),
             (
                 "((Burton's_fish:1,mbuna:1):2,(David's_l'ape,'Thomas'' langur')O'Brien's95:1);",
                 "||Burton's_fish|mbuna|O'Brien's95|David's_l'ape|Thomas' langur",
-            ),
-            ("(a[it's] , David's_ape [x]\n, b)Grevy's;", "Grevy's|a|David's_ape|b"),
-            (
-                "(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
-                "Z|X|p q|b|Y|c|d'e",
             ),
             ("(('first':1,'second':1)'third'1:0.5,c:1);", "|third|first|second|c"),
         ],
@@ -158,14 +148,12 @@ class TestNewick:
     def test_labels(self, text, labels):
         assert "|".join(read_tree(text).labels) == labels
 
-    def test_repeated_labels_of_inner_nodes_give_no_shape(self):
+    def test_repeated_labels_of_inner_nodes_have_their_leaves(self):
         tree = read_tree("(((a,b)x,c)x,(d,(e,f)a)x)x;")
         assert tree.parents.tolist() == [-1, 0, 1, 2, 2, 1, 0, 6, 6, 8, 8]
-        names = list(tree.node_names)
-        assert names[:3] == ["x", "x (a..c)", "x (a..b)"]
-        assert names[6:9] == ["x (d..f)", "d", "a (e..f)"]
-        assert [names[i] for i in tree.leaves] == list("abcdef")
-        assert len({*names}) == len(names)
+        assert [
+            tree.node_names[i] for i in (0, 1, 2, 6, 8)
+        ] == "x|x (a..c)|x (a..b)|x (d..f)|a (e..f)".split("|")
 
     def test_a_tree_of_bio_phylo(self):
         from Bio import Phylo
@@ -186,9 +174,6 @@ class TestNewick:
             return
         assert_same(read_tree(tree.to_newick()), tree)
 
-    def test_a_name_of_a_million_letters_takes_no_hours(self):
-        assert read_tree(f"(({'a' * 10**6}:1,b:1):1,c:2);").leaf_names == ("a" * 10**6, "b", "c")
-
     def test_lengths_are_numbers_as_programs_write_them(self):
         tree = read_tree("((sp.1:5.,sp.:1.5E0)n. : 2. ,c:5.e+1,d:4E-4,e:.5,f:0):7;")
         lengths = dict(zip(tree.labels, tree.lengths.tolist(), strict=True))
@@ -196,7 +181,7 @@ class TestNewick:
         assert {name: lengths[name] for name in names} == names
         assert math.isnan(lengths[""])  # above the root
 
-    def test_absent_lengths_are_told_where_others_are_there(self, caplog):
+    def test_absent_lengths_are_warned_of_where_others_are_there(self, caplog):
         with caplog.at_level(logging.WARNING):
             read_tree("((a,b),c);")
             assert not caplog.records
@@ -207,52 +192,35 @@ class TestNewick:
         ("text", "message"),
         [
             ("((a,b);", "not a Newick tree: 2 opening and 1 closing brackets"),
+            ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
             ("(a,b)),(c;", "not a Newick tree"),
             ("(a,b)(c,d);", "put names with blanks or brackets between single quotes"),
-            ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
             ("(a,'b);", "' without its partner"),
             ("(a,b[x);", r"\[ without its partner"),
             ("(a,b\0);", "zero bytes"),
             ("(a,'a');", "leaf 'a' twice"),
             ("(a,);", "leaf without a name"),
             ("((a,x#H1),(b,(c)x#H1));", "'x#H1' both as a leaf and as an inner node"),
-            ("('apapane:1,('akepa:1,b));", "the file is whole, and its quotes"),
             ("('apapane:1,b);", "names that begin or end with an apostrophe between single"),
-            ("(Burton's mouthbreeder,b);", '"Burton\'s mouthbreeder"; put names with blanks'),
-            ("(a:Burton's,b);", 'must be numbers, got "Burton\'s"'),
             ("(a,b\1);", "control characters"),
             ("(a:-1,b);", "must be numbers from 0, got -1 above 'a'"),
-            ("((a,b):-2,c);", "must be numbers from 0, got -2 above 'an inner node'"),
             ("(a:1e999,b);", "must be numbers from 0, got inf"),
-            ("(a:nan,b);", "must be numbers, got 'nan'"),
-            ("(a:,b);", "must be numbers, got ''"),
             ("(a:1:2,b);", "must be numbers, got '1:2'"),
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0; give a file with one tree, and"),
-            ("a sentence\nthat goes on (and on);", r": 'on\('; put names"),
             ("(a,b) and other words without end", ": 'and other'; put names"),
             ("(a:1,(c;c:1,d:1)e:1);", "got 1 and other text; .* put names with semicolons betw"),
-            ("(a:.,b);", "must be numbers, got '.'"),
-            ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
-            ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
-            ("((a,b)'a b''c'x,c);", "not a Newick tree"),
             ("('a' 'b',c);", "not a Newick tree: \"'a' 'b'\"; put names"),
             ("((a:1,b:1)100'X':0.5,c:1);", "is not a Newick tree"),  # two names in a row
             ("((a:1,b:1)X'100':0.5,c:1);", "is not a Newick tree"),
-            ("('a'b:1,c:1);", "is not a Newick tree"),
-            ("(('a':1,b:1)'X''0'1'2':1,c:1);", "is not a Newick tree"),
-            ("('a'0:1,'b'1:1,c'0':1);", "is not a Newick tree"),
             ("#NEXUS\nbegin data; matrix; end;", "one tree in its trees block, got 0"),
-            ("#NEXUS\nbegin trees; tree a=(a,b); tree b=(a,b); end;", "block, got 2"),
             (
                 "#NEXUS\nbegin trees; translate 1 Homo sapiens; tree a=(1,b); end;",
                 "translate must give pairs of key and name, got '1 Homo sapiens'",
             ),
             ("#NEXUS\nbegin trees tree a=(a,b); tree b=(c,d); end;", "trees block, got 0"),
             ("#NEXUS\nbegin trees; tree a (a,b); end;", "one Newick tree, got 0"),
-            ("#NEXUS\nbegin trees; tree a=b (a,b); end;", "one Newick tree, got 0"),
             ("#NEXUS\nbegin trees; tree a=((a,b); end;", "opening and 1 closing"),
-            ("#NEXUS\nbegin trees; translate 1 a, 2 a; tree a=(1,2); end;", "leaf 'a' twice"),
         ],
     )
     def test_bad_trees_are_refused(self, write, text, message):
@@ -296,14 +264,12 @@ class TestSources:
         monkeypatch.setattr(catalogue, "find", {"metazoa": TREE}.get)
         assert read_tree("metazoa").leaf_names == read_tree(TREE).leaf_names
         assert read_tree("metazoa").source == "metazoa"
-        message = (
-            "^metazo: cannot be read as a tree: No such file or directory; did you mean "
-            r"metazoa\? Shipped are metazoa, plants$"
-        )
-        with pytest.raises(InputFormatError, match=message):
-            read_tree("metazo")
-        with pytest.raises(InputFormatError, match=r"; shipped are metazoa, plants$"):
-            read_tree("animals")
+        for name, message in (
+            ("metazo", "^metazo: cannot be read .* did you mean metazoa.* are metazoa, plants$"),
+            ("animals", "; shipped are metazoa, plants$"),
+        ):
+            with pytest.raises(InputFormatError, match=message):
+                read_tree(name)
 
     def test_what_cannot_be_read(self, write, tmp_path, monkeypatch):
         cut = write(gzip.compress(TREE.encode())[:-12], "cut.gz")
@@ -311,10 +277,6 @@ class TestSources:
         for path in (cut, binary, tmp_path):
             with pytest.raises(InputFormatError, match=f"{path.name}: cannot be read as a tree"):
                 read_tree(path)
-        (loop := tmp_path / "loop").symlink_to(loop)
-        for path, reason in ((tmp_path, "Is a directory"), (loop, "Too many levels of symbolic l")):
-            with pytest.raises(InputFormatError, match=f"^{path}: cannot be read .*: {reason}"):
-                TaskKernel.from_tsv(path)
         monkeypatch.setattr(catalogue, "names", lambda: ())
         with pytest.raises(InputFormatError, match=r"absent.nwk: cannot be read as a tree"):
             read_tree("absent.nwk")
@@ -354,13 +316,11 @@ class TestNodes:
             return
         assert len({*tree.node_names}) == len(tree)
 
-    def test_trees_are_immutable_and_travel(self):
+    def test_trees_are_immutable_and_pickled(self):
         tree = read_tree(TREE)
         with pytest.raises(ValueError, match="read-only"):
             tree.lengths[0] = 1
-        again = pickle.loads(pickle.dumps(tree))
-        assert again.to_newick() == tree.to_newick()
-        assert repr(tree) == "Tree of 6 leaves and 3 inner nodes from text"
+        assert_same(pickle.loads(pickle.dumps(tree)), tree)
 
 
 def test_deep_trees():

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from Bio.Seq import Seq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl.sequences import (
@@ -75,6 +75,7 @@ def test_letters_agree_with_biopython_on_both_strands(case):
     assert windows.matrix().shape == windows.shape == (len(windows), windows.length)
 
 
+@settings(max_examples=40)
 @given(containers(), st.data())
 def test_slices_masks_and_indices_carry_all_columns(case, data):
     _, windows = case
@@ -117,6 +118,7 @@ def test_what_windows_refuse():
     for call, message in (
         (lambda: two[2], "row must be below the number of windows 2, got 2"),
         (lambda: two[-3], "got -3"),
+        (lambda: Windows(codes, [0], 4, names=["a", "b"]), "must have 1 entries"),
         (lambda: two[0, 1], "rows only"),
         (lambda: Windows.from_strings(["AC", "ACG"]), "equal length, got lengths 2 to 3"),
         *(
@@ -124,7 +126,6 @@ def test_what_windows_refuse():
             for labels in ([1, 2], [1, 0, -1], [0.5, 1])
         ),
         (lambda: Windows(codes, [0], 4, labels=[1, -1]), "must have 1 entries"),
-        (lambda: Windows(codes, [0], 4, names=["a", "b"]), "must have 1 entries"),
         (lambda: Windows(codes, [1], 4), "inside the encoded buffer"),
         (lambda: one.center(5), "between 1 and the sequence length 4, got 5"),
         (lambda: concatenate([one, Windows.from_strings(["ACG"])]), "one length"),
@@ -206,26 +207,15 @@ def test_contigs_by_name():
             genome_of(dict.fromkeys(have, "ACGT")).contig(asked)
 
 
-def random_genome(seed: int, sizes: list[int], padding: int = 30) -> Genome:
-    rng = np.random.default_rng(seed)
-    letters = rng.choice(list("ACGTN"), p=[0.3, 0.195, 0.2, 0.3, 0.005], size=sum(sizes))
-    text = "".join(letters)
-    bounds = np.cumsum([0, *sizes])
-    contigs = {f"c{i}": text[bounds[i] : bounds[i + 1]] for i in range(len(sizes))}
-    return genome_of(contigs, padding)
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"task_ids": np.array([0, 65_537])}, "task_ids must be whole .* to 32,767, got 65537"),
         ({"task_ids": [0, 40_000]}, "task_ids must be whole .* to 32,767, got 40000"),
         ({"task_ids": [0, -1]}, "task_ids must be numbers from 0 below 2, got -1"),
         ({"task_ids": [0, 2]}, "task_ids must be numbers from 0 below 2, got 2"),
         ({"task_ids": [0, 0.5]}, r"task_ids must be whole numbers .*, got 0\.5"),
         ({"labels": np.array([1, 255])}, "labels must be whole numbers from -128 to 127, got 255"),
         ({"labels": [1, np.nan]}, "labels must be whole numbers from -128 to 127, got nan"),
-        ({"splits": np.array([0, 65_536])}, "splits must be whole .* to 32,767, got 65536"),
         ({"splits": [0, 1]}, "splits must be numbers from 0 below 1, got 1"),
     ],
 )

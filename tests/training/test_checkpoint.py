@@ -140,9 +140,7 @@ def test_only_the_same_problem_is_resumed(windows, written):
         load(0, **changed(0, C=2.0, seed=1))
 
 
-@pytest.mark.parametrize(
-    "what", ["letter", "label", "task", "name", "strand", "fewer", "order", "site"]
-)
+@pytest.mark.parametrize("what", ["letter", "label", "task", "name", "strand", "order", "site"])
 def test_other_data_are_refused(windows, path, what):
     other = windows[:]
     if what == "letter":
@@ -160,7 +158,7 @@ def test_other_data_are_refused(windows, path, what):
     elif what == "site":  # that features are anchored at
         other.site = 3
     else:
-        other = windows[:-1] if what == "fewer" else windows[::-1]
+        other = windows[::-1]
     name = "site" if what == "site" else "windows"
     with pytest.raises(SeqmtlError, match=rf"belongs to other data or options \({name}\)"):
         _checkpoint(path, other).load()
@@ -174,7 +172,7 @@ def test_no_checkpoint_and_one_that_is_removed(windows, path, tmp_path):
     assert not os.path.exists(path)
 
 
-def test_a_damaged_checkpoint_is_refused(windows, path):
+def test_a_damaged_checkpoint_is_refused(windows, written, path):
     raw = bytearray(path.read_bytes())
     raw[-100] ^= 4
     path.write_bytes(raw)
@@ -183,6 +181,10 @@ def test_a_damaged_checkpoint_is_refused(windows, path):
     fit(Examples.of(windows[:200]))[0].save(path)
     with pytest.raises(ModelFileError, match="is not a checkpoint"):
         _checkpoint(path, windows).load()
+    for key in ("problem", "scores"):
+        rewritten(written / "0", path, without=[key])
+        with pytest.raises(SeqmtlError, match=rf"{key} is missing; the checkpoint is damaged"):
+            _checkpoint(path, windows).load()
 
 
 @pytest.mark.parametrize(
@@ -190,13 +192,10 @@ def test_a_damaged_checkpoint_is_refused(windows, path):
     [
         ("alpha", np.zeros(7)),
         ("alpha", np.full(N, np.nan)),
-        ("alpha", np.zeros(N, dtype=np.float32)),
         ("alpha", np.ones((N, 1))),
-        ("theta", np.full(4, np.nan)),
         ("theta", np.zeros(4)),
         ("theta", np.array([0.5, -0.5, 1, 1])),
         ("theta", np.ones((2, 2))),
-        ("theta", np.ones(4, dtype=np.float32)),
     ],
 )
 def test_a_hostile_checkpoint_is_refused(windows, written, tmp_path, name, array):
@@ -204,14 +203,6 @@ def test_a_hostile_checkpoint_is_refused(windows, written, tmp_path, name, array
     message = rf"{name} must .*; the checkpoint is damaged .*; start afresh$"
     with pytest.raises(ModelFileError, match=message):
         _checkpoint(path, windows, KERNEL_WEIGHTS).load()
-
-
-@pytest.mark.parametrize("key", ["problem", "scores"])
-def test_a_checkpoint_without_a_key_is_refused(windows, path, key):
-    rewritten(path, path, without=[key])
-    message = rf"{key} is missing; the checkpoint is damaged"
-    with pytest.raises(SeqmtlError, match=message):
-        _checkpoint(path, windows).load()
 
 
 def test_what_is_known_of_candidates_comes_back(windows, tmp_path):

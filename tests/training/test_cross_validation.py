@@ -69,10 +69,8 @@ def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     found = validation.fit(K, C).log_likelihoods
     rng, expected = np.random.default_rng(5), np.zeros(len(order))
     for _ in range(4):
-        folds, scores = (
-            draw_folds(examples.y, examples.ids, np.arange(len(order)), rng),
-            np.zeros(len(order)),
-        )
+        folds = draw_folds(examples.y, examples.ids, np.arange(len(order)), rng)
+        scores = np.zeros(len(order))
         for fold in range(5):
             train, test = (examples.take(np.flatnonzero(r)) for r in (folds != fold, folds == fold))
             scores[folds == fold] = _scores(train, test, C, loss)

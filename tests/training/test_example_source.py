@@ -1,41 +1,18 @@
 """What is said of examples before they are read."""
 
-import json
-
 import pytest
 
 from seqmtl.exceptions import MemoryLimitError
-from seqmtl.io.dataset import HEADER, KIND
+from seqmtl.linear_model.site import Site
 from seqmtl.training.example_source import ExampleSource
+from tests.linear_model.cases import write_dataset_head
 
 
 def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
-    summary = {
-        "organisms": {
-            "human": {"splits": {"train": {"sites": 4}}},
-            "rice": {"splits": {"train": {"sites": 2}}},
-            "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
-        }
-    }
     source = ExampleSource.of([(None, str(tmp_path))], split="train")
     assert source.organisms() == []
-    for facts in summary["organisms"].values():
-        facts |= {"sites": 0, "decoys": 0, "excluded": {}}
-        facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
-    genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
-    summary |= {
-        "kind": KIND,
-        "schema_version": 3,
-        "signal": "donor",
-        "window": 9,
-        "shift": 0,
-        "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
-        "genomes": dict.fromkeys(summary["organisms"], genome),
-        "leakage": {},
-        "excluded": {},
-    }
-    (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    sites = {"human": {"train": 4}, "rice": {"train": 2}, "maize": {"train": 0, "test": 9}}
+    write_dataset_head(tmp_path, Site(0, 0, "", "donor"), sites, window=9)
     assert source.organisms() == ["human", "rice"]
     message = seqmtl(f"train {tmp_path} --tree vertebrates -o never", 1).err
     assert "'rice' is not in the tree vertebrates; it has" in message

@@ -219,10 +219,10 @@ class TestFeatures:
     def test_the_first_that_is_not_clearly_worse_than_the_best(self, candidates, expected):
         chosen = _select(_examples(240, ALIKE), candidates=[*map(_Columns, candidates)])
         assert chosen.features.columns == expected
-        told = [entry["chosen"] for entry in chosen.report["features"]]
-        assert told == [columns == expected for columns in candidates]
+        marked = [entry["chosen"] for entry in chosen.report["features"]]
+        assert marked == [columns == expected for columns in candidates]
         values = [entry["log_likelihood"] for entry in chosen.report["features"]]
-        assert max(values) - values[told.index(True)] < 10
+        assert max(values) - values[marked.index(True)] < 10
 
     def test_examples_that_only_some_features_tell_apart(self):
         """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
@@ -257,24 +257,27 @@ class TestKinds:
         return Windows.from_strings(strings, labels=y, pad=len(lengths) > 1)
 
     @staticmethod
-    def _model(windows):
+    def _model(windows, likelihoods=None):
         examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        return train_with_few(examples, SearchSpace.of_sharing(("one",)))[0]
+        space = SearchSpace.of_sharing(("one",))
+        return train_with_few(examples, space, likelihoods=likelihoods)[0]
 
     def _chosen(self, place, **options):
         return self._model(self._windows(place, **options))
 
     def test_a_motif_anywhere_on_either_strand(self):
-        model = self._chosen(lambda rng: rng.integers(53))
+        seen = []
+        cache = LikelihoodCache(on_score=lambda name, k, n: seen.append((k, n)))
+        model = self._model(self._windows(lambda rng: rng.integers(53)), cache)
+        assert [k for k, _ in seen] == [*range(1, len(seen) + 1)]
+        assert seen[-1] == (len(seen), len(seen))
         assert model.features.is_position_free
         assert not model.features.is_stranded
         assert model.site.length == 0
 
-    @pytest.mark.parametrize("lengths", [(60,), (54, 57, 60)])
-    def test_a_motif_anywhere_on_one_strand(self, lengths):
-        model = self._chosen(
-            lambda rng: rng.integers(47), both_strands=False, lengths=lengths, n=600
-        )
+    def test_a_motif_anywhere_on_one_strand_in_sequences_of_different_lengths(self):
+        place, lengths = (lambda rng: rng.integers(47)), (54, 57, 60)
+        model = self._chosen(place, both_strands=False, lengths=lengths, n=600)
         assert model.features.is_position_free
         assert model.features.is_stranded
 
@@ -304,26 +307,6 @@ class TestKinds:
         model = self._chosen(lambda rng: 41)
         assert not model.features.is_position_free
 
-    def test_sequences_of_different_lengths(self):
-        model = self._chosen(lambda rng: 41, lengths=tuple(range(50, 61)))
-        assert model.features.is_position_free
-
-    def test_given_features_are_kept(self):
-        windows = self._windows(lambda rng: rng.integers(53))
-        examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        features = PositionalKmers("wd:3")
-        model, _ = train_with_few(examples, SearchSpace.of_sharing(("one",)), features=features)
-        assert str(model.features) == "wd:3"
-
-    def test_kinds_are_counted_with_the_other_candidates(self):
-        windows = self._windows(lambda rng: rng.integers(53))
-        examples = Examples.of(windows.with_tasks(["one"] * len(windows)))
-        seen = []
-        cache = LikelihoodCache(on_score=lambda name, k, n: seen.append((k, n)))
-        train_with_few(examples, SearchSpace.of_sharing(("one",)), likelihoods=cache)
-        assert [k for k, _ in seen] == [*range(1, len(seen) + 1)]
-        assert seen[-1] == (len(seen), len(seen))
-
 
 class TestTargets:
     """Regression: the likelihood of residuals takes the place of that of labels."""
@@ -340,16 +323,12 @@ class TestTargets:
         space = SearchSpace.of_sharing(NAMES, None, (0.001, 0.1, 10.0))
         return _select(self._data(300, directions, noise), space, candidates, Settings(**loss))
 
-    def test_trust_is_high_where_tasks_are_alike_and_low_where_they_are_not(self):
-        assert (_trust(self._chosen(ALIKE)) > 0.45).all()
+    def test_trust_follows_the_tasks_the_cost_the_noise_and_features_the_signal(self):
+        alike = self._chosen(ALIKE, candidates=[_Columns((3,)), _Columns((0, 1))])
+        assert alike.features.columns == (0, 1)
+        assert (_trust(alike) > 0.45).all()
         assert (_trust(self._chosen(APART)) < 0.2).all()
-
-    def test_costs_follow_the_noise(self):
-        assert self._chosen(ALIKE, noise=10.0).settings.C < 0.01 < self._chosen(ALIKE).settings.C
-
-    def test_features_that_tell_most(self):
-        candidates = [_Columns((3,)), _Columns((0, 1))]
-        assert self._chosen(ALIKE, candidates=candidates).features.columns == (0, 1)
+        assert self._chosen(ALIKE, noise=10.0).settings.C < 0.01 < alike.settings.C
 
 
 def test_many_tasks_are_judged_on_some():

