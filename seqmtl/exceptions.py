@@ -121,17 +121,7 @@ class ClusterError(SeqmtlError):
 
 
 class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
-    """Training was interrupted by the user; the checkpoint, if any, has been written.
-
-    Attributes
-    ----------
-    checkpoint : str or None
-        File to resume from.
-    """
-
-    def __init__(self, message: str, checkpoint: str | None = None) -> None:
-        self.checkpoint = checkpoint
-        super().__init__(message)
+    """Training was interrupted by the user; the checkpoint, if any, has been written."""
 
 
 @contextmanager

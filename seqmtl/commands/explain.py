@@ -133,7 +133,7 @@ def _check_folder(request: Explain) -> None:
 
 def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) -> Document:
     """Write the importances of oligomers and, with windows, of their bases."""
-    from seqmtl.explanation.folder import ExplanationFolder, file_stems
+    from seqmtl.explanation.folder import ExplanationFolder
 
     work = ExplanationFolder(model, folder, request.max_order)
     organisms = _organisms(request.organism, model)
@@ -143,9 +143,8 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
         work.explain(organism, windows.get(organism), request.n_windows)
         seconds = time.perf_counter() - started
         logger.info("%s (%d of %d): %.1f s", organism, number, len(organisms), seconds)
-    stems = file_stems(model)
     return {
-        "organisms": {name: stems[name] for name in organisms},
+        "organisms": {name: work.stems[name] for name in organisms},
         "window": model.length,
         "site": vars(model.site),
         "features": model.features.to_dict(model.length),

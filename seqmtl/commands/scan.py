@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.predictor import Predictor
-    from seqmtl.scanning.scan import OnBlock
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -138,13 +137,9 @@ class Scan(_options.Relatives):
     def scan(
         self,
         model: MultiTaskModel | PairedModel,
-        on_block: OnBlock | None = None,
         lengths: dict[str, int] | None = None,
     ) -> Document:
-        """Scan with a model that is loaded already, and lengths of contigs that are known.
-
-        See :meth:`run`, and `write_scan` for `on_block`.
-        """
+        """Scan with a model that is loaded already, and lengths of contigs that are known."""
         from seqmtl.files.write import check_outputs
         from seqmtl.scanning.writers.formats import format_of, output_paths
 
@@ -152,7 +147,7 @@ class Scan(_options.Relatives):
             raise UsageError("sites and summary cannot both go to standard output; name a file")
         file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
-            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, on_block, lengths)
+            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, lengths)
         predictor = model.predictor(self.organism, like=self.like, genome=self.genome)
         for name, message in predictor.unsupported(file_format).items():
             if getattr(self, name) is not None:
@@ -168,7 +163,7 @@ class Scan(_options.Relatives):
         check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
         filters = self._filters(file_format, lengths or {})
-        entry = self._scan(predictor, file_format, files, filters, lengths, on_block)
+        entry = self._scan(predictor, file_format, files, filters, lengths)
         if self.json:
             self._write_summary(file_format.name, entry)
         return entry
@@ -214,7 +209,6 @@ class Scan(_options.Relatives):
         files: list[str],
         filters: SiteFilters,
         lengths: dict[str, int] | None,
-        on_block: OnBlock | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         from seqmtl.io.genome import read_contigs
@@ -239,7 +233,6 @@ class Scan(_options.Relatives):
                 file_format=file_format.name,
                 track=TrackOptions(value, lengths),
                 progress=lambda n: line.update(partial(progress_text, n, n_bases)),
-                on_block=on_block,
             )
         seconds = time.perf_counter() - started
         entry = {

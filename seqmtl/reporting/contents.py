@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import SUMMARY
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
@@ -134,34 +133,26 @@ class FolderContents:
         Introns of ``seqmtl annotate`` by file of their summary.
     skipped : list of str
         What is not on the page, and why.
-    annotations : dict of str to str
+    annotations : dict of str to Annotation
         Annotations to compare the introns of an organism with.
     """
 
     path: str
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
     signals: dict[str, Signal] = field(default_factory=dict)
     paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     introns: dict[str, PredictedIntrons] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
-    _genes: dict[str, Annotation] = field(default_factory=dict)
-
-    def genes(self, path: str) -> Annotation:
-        """Read an annotation, once."""
-        if path not in self._genes:
-            self._genes[path] = read_annotation(path)
-        return self._genes[path]
-
     def path_of(self, name: str) -> str:
         """Return the path of a model by its name."""
         return os.path.join(self.path, f"{name}.seqmtl")
 
-    def with_weights(self, path: str) -> PairedModel:
-        """Return a paired model with its weights, by its path; they are read if it lacks them."""
-        model = self.paired[os.path.relpath(path, self.path).removesuffix(".seqmtl")]
-        return model if model.donor.W.shape[1] else PairedModel.load(path)
+    def with_weights(self, name: str) -> PairedModel:
+        """Return a paired model with its weights, by its name; they are read if it lacks them."""
+        model = self.paired[name]
+        return model if model.donor.W.shape[1] else PairedModel.load(self.path_of(name))
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""

@@ -35,7 +35,7 @@ def introns(contents: FolderContents) -> Values:
     rounds = _by_organism(
         {
             name: {
-                organism: {**facts, "organism": organism, "file": contents.path_of(name)}
+                organism: {**facts, "organism": organism, "model": name}
                 for organism, facts in model.training.get("unlabelled", {}).items()
             }
             for name, model in contents.paired.items()
@@ -104,7 +104,7 @@ def _rounds(contents: FolderContents, name: str, facts: Mapping[str, Any]) -> Va
         "logos": _logos(contents, facts) if relatives else [],
         "is_learnt": len(rounds) > 1,
         "warnings": facts.get("warnings", []),
-        "files": [facts["file"]],
+        "files": [contents.path_of(facts["model"])],
     }
 
 
@@ -112,7 +112,7 @@ def _logos(contents: FolderContents, facts: Mapping[str, Any]) -> list[tuple[str
     """Return a logo of the weights of donors, and one of acceptors, above that of the relatives."""
     if not has_matplotlib():
         return []
-    model, logos = contents.with_weights(facts["file"]), []
+    model, logos = contents.with_weights(facts["model"]), []
     for end in (model.donor, model.acceptor):
         weights = [facts["relatives"]["weights"].get(task, 0.0) for task in end.tasks]
         kernel = extend(end.kernel, len(end.tasks), _RELATIVES, np.array(weights))
@@ -128,7 +128,7 @@ def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for model, organisms in models.items():
         for organism, facts in organisms.items():
             by_model = by_organism.setdefault(organism, {})
-            others = [{**other, "file": facts["file"]} for other in by_model.values()]
+            others = [{**other, "model": model} for other in by_model.values()]
             if facts not in others:  # a model keeps the facts of the one that it was made from
                 by_model[model] = facts
     return {
