@@ -57,7 +57,10 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
     assert own.sentence() == (
         "ant: 3 introns predicted (p >= 0.5); 1 of the 2 introns in known.gff3 are among them."
     )
-    assert PredictedIntrons("ant", rows, "", 0, "", [], "").sentence() == "ant: 3 introns predicted (p >= 0.5)."
+    assert (
+        PredictedIntrons("ant", rows, "", 0, "", [], "").sentence()
+        == "ant: 3 introns predicted (p >= 0.5)."
+    )
 
 
 def test_gaps_without_splice_sites_are_no_introns(tmp_path):
