@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.io.dataset import SUMMARY
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.introns import PredictedIntrons
@@ -85,16 +84,6 @@ class Signal:
         return max(self.models, key=rank, default=next(iter(self.metrics), ""))
 
     @property
-    def model_file(self) -> str:
-        """File of the main model."""
-        return self.files[self.main]
-
-    @property
-    def summary_file(self) -> str:
-        """Summary of the dataset."""
-        return os.path.join(self.folder, SUMMARY)
-
-    @property
     def organisms(self) -> list[str]:
         """Organisms of the main model, or else of its evaluation or the dataset."""
         if self.models:
@@ -148,11 +137,6 @@ class FolderContents:
     def path_of(self, name: str) -> str:
         """Return the path of a model by its name."""
         return os.path.join(self.path, f"{name}.seqmtl")
-
-    def with_weights(self, name: str) -> PairedModel:
-        """Return a paired model with its weights, by its name; they are read if it lacks them."""
-        model = self.paired[name]
-        return model if model.donor.W.shape[1] else PairedModel.load(self.path_of(name))
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""

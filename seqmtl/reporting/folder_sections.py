@@ -22,7 +22,7 @@ from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.figures import draw_lengths, draw_rounds
 from seqmtl.reporting.introns import PredictedIntrons
 from seqmtl.reporting.signal_sections import Values, results, table
-from seqmtl.splicing.model import estimated_accuracy, expectation
+from seqmtl.splicing.model import PairedModel, estimated_accuracy, expectation
 from seqmtl.splicing.new_organism import relatives_text
 from seqmtl.splicing.paired_scores import METHODS
 
@@ -112,7 +112,9 @@ def _logos(contents: FolderContents, facts: Mapping[str, Any]) -> list[tuple[str
     """Return a logo of the weights of donors, and one of acceptors, above that of the relatives."""
     if not has_matplotlib():
         return []
-    model, logos = contents.with_weights(facts["model"]), []
+    model, logos = contents.paired[facts["model"]], []
+    if not model.donor.W.shape[1]:  # read without weights
+        model = PairedModel.load(contents.path_of(facts["model"]))
     for end in (model.donor, model.acceptor):
         weights = [facts["relatives"]["weights"].get(task, 0.0) for task in end.tasks]
         kernel = extend(end.kernel, len(end.tasks), _RELATIVES, np.array(weights))

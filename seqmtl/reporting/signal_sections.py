@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.tables import Column, cells, reliability_rows
 from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
+from seqmtl.io.dataset import SUMMARY
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
 
@@ -54,7 +56,7 @@ def data(signal: Signal) -> Values:
         "sites": signal.text,
         "excluded": [[reason, f"{n:,}"] for reason, n in excluded],
         "leakage": [[name, f"{n:,}"] for name, n in _nested(summary["leakage"])],
-        "files": [signal.summary_file],
+        "files": [os.path.join(signal.folder, SUMMARY)],
     }
 
 
@@ -166,9 +168,10 @@ def features(signal: Signal) -> Values:
     """
     if not signal.models:
         return {}
-    model = MultiTaskModel.load(signal.model_file)
+    path = signal.files[signal.main]
+    model = MultiTaskModel.load(path)
     names = model.tasks[:_MAX_LOGOS]
-    values: Values = {"n_others": len(model.tasks) - len(names), "files": [signal.model_file]}
+    values: Values = {"n_others": len(model.tasks) - len(names), "files": [path]}
     values |= {"kmers": [], "poims": []}
     if model.is_sliding:
         drawn = [embedded(partial(draw_kmers, top_kmers(model, name), name)) for name in names]

@@ -142,10 +142,7 @@ class SiteFinder:
         They are plus before minus and by start. Numbers of candidates, and of those removed by each
         filter, are added to `counts`.
         """
-        counts = ScanSummary() if counts is None else counts
-        sites = self.find_sites(piece, first, last, counts)
-        counts.n_reported += len(sites)
-        return {self.signal: sites}
+        return {self.signal: self.find_sites(piece, first, last, counts)}
 
     def find_sites(
         self, piece: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
@@ -160,7 +157,9 @@ class SiteFinder:
         def probability(sites: Sites) -> NDArray[np.float64]:
             return self.probability(sites["scores"])
 
-        return self.filters.by_score(Sites.join(strands), probability, counts)
+        sites = self.filters.by_score(Sites.join(strands), probability, counts)
+        counts.n_reported += len(sites)
+        return sites
 
     def _find(
         self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: ScanSummary
