@@ -61,6 +61,8 @@ from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.predictor import Predictor
@@ -137,7 +139,7 @@ class Scan(_options.Relatives):
     def scan(
         self,
         model: MultiTaskModel | PairedModel,
-        lengths: dict[str, int] | None = None,
+        lengths: Mapping[str, int] | None = None,
     ) -> Document:
         """Scan with a model that is loaded already, and lengths of contigs that are known."""
         from seqmtl.files.write import check_outputs
@@ -162,14 +164,14 @@ class Scan(_options.Relatives):
         predictor.check()
         check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
-        filters = self._filters(file_format, lengths or {})
+        filters = self._filters(file_format, lengths)
         entry = self._scan(predictor, file_format, files, filters, lengths)
         if self.json:
             self._write_summary(file_format.name, entry)
         return entry
 
-    def _lengths(self, file_format: Format) -> dict[str, int] | None:
-        """Return the lengths of the contigs, if the format or an option needs them.
+    def _lengths(self, file_format: Format) -> Mapping[str, int]:
+        """Return the lengths of the contigs, if the format or an option needs them, else none.
 
         Raises
         ------
@@ -188,9 +190,9 @@ class Scan(_options.Relatives):
                 "or a pipe; give it as a file"
             )
         is_needed = needing or (file_format.lists_contigs and not is_once)
-        return contig_lengths(self.genome) if is_needed else None
+        return contig_lengths(self.genome) if is_needed else {}
 
-    def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
+    def _filters(self, file_format: Format, lengths: Mapping[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
         from seqmtl.io.bed import read_regions
         from seqmtl.scanning.filters import SiteFilters
@@ -208,7 +210,7 @@ class Scan(_options.Relatives):
         file_format: Format,
         files: list[str],
         filters: SiteFilters,
-        lengths: dict[str, int] | None,
+        lengths: Mapping[str, int],
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         from seqmtl.io.genome import read_contigs
@@ -222,9 +224,7 @@ class Scan(_options.Relatives):
         if not has_scores_alone or filters.min_probability is not None:
             predictor.warn_if_uncalibrated()
         scanned = filters.scanned
-        n_bases = sum(
-            n for name, n in (lengths or {}).items() if scanned is None or name in scanned
-        )
+        n_bases = sum(n for name, n in lengths.items() if scanned is None or name in scanned)
         with closing(Progress()) as line:
             summary = write_scan(
                 self.output,

@@ -62,7 +62,7 @@ def mean_cell(cells: Sequence[Cell]) -> Cell:
     The errors of organisms are independent, so that their squares add up.
     """
     if not cells:
-        return Cell(math.nan, None)
+        return _UNKNOWN
     mean = float(np.mean([cell.mean for cell in cells]))
     if any(cell.interval is None for cell in cells):
         return Cell(mean, None)
@@ -95,7 +95,7 @@ def best_of(cells: Mapping[str, Cell]) -> set[str]:
     displayed alike.
     """
     measured = {method: cell for method, cell in cells.items() if not math.isnan(cell.mean)}
-    best = max(measured.values(), key=lambda cell: cell.mean, default=Cell(math.nan, None))
+    best = max(measured.values(), key=lambda cell: cell.mean, default=_UNKNOWN)
     leading = {method for method, cell in measured.items() if tie(cell, best)}
     return leading if len(leading) < len(measured) else set()
 

@@ -47,12 +47,7 @@ def introns(contents: FolderContents) -> Values:
     ]
     if not genomes and not rounds:
         return {}
-    annotated = [
-        {"name": predicted.organism, "genome": os.path.basename(predicted.genome)}
-        for predicted in contents.introns.values()
-    ]
-    rounds_of = [_rounds(contents, *each) for each in rounds.items()]
-    return {"genomes": genomes, "rounds": rounds_of, "annotated": annotated}
+    return {"genomes": genomes, "rounds": [_rounds(contents, *each) for each in rounds.items()]}
 
 
 def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
@@ -76,6 +71,7 @@ def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
     return {
         **table(columns, rows),
         "organism": predicted.organism,
+        "fasta": os.path.basename(predicted.genome),
         "lengths": embedded(lambda: draw_lengths(lengths)) if lengths else "",
         "annotation": os.path.basename(predicted.annotation),
         "n_gaps": f"{predicted.n_gaps:,}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 from seqmtl._checks import check_choice
@@ -24,8 +25,8 @@ class TrackOptions(NamedTuple):
     ----------
     value : {"score", "probability"}
         Values in bigWig.
-    lengths : mapping of str to int, optional
-        Length of every contig in bases; required by bigWig, listed in GFF3.
+    lengths : mapping of str to int
+        Length of every contig in bases; required by bigWig, listed in GFF3. Default: unknown.
     number : int
         Number of their signal.
     strand : {"both", "+", "-"}
@@ -35,7 +36,7 @@ class TrackOptions(NamedTuple):
     """
 
     value: str = "score"
-    lengths: Mapping[str, int] | None = None
+    lengths: Mapping[str, int] = MappingProxyType({})
     number: int = 0
     strand: str = "both"
     min_probability: float | None = None

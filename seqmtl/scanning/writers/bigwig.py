@@ -39,7 +39,7 @@ class BigwigWriter(SiteWriter):
     def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self._is_reverse = track.strand == "-"
-        self._layout = BigWigLayout(track.lengths or {})
+        self._layout = BigWigLayout(track.lengths)
 
     def begin(self, output: IO[bytes]) -> None:
         """Write a provisional header and the contigs."""
