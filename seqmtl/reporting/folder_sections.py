@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl._html import embedded
 from seqmtl._surroundings import has_matplotlib
 from seqmtl._version import __version__
 from seqmtl.adaptation.relatives import extend
@@ -20,6 +19,7 @@ from seqmtl.evaluation.tables import Column
 from seqmtl.explanation import draw_logo, poim
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.figures import draw_lengths, draw_rounds
+from seqmtl.reporting.html import embedded
 from seqmtl.reporting.introns import PredictedIntrons
 from seqmtl.reporting.signal_sections import Values, results, table
 from seqmtl.splicing.model import PairedModel, estimated_accuracy, expectation

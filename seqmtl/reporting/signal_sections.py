@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from seqmtl._html import data_url, embedded
 from seqmtl.evaluation.cells import Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.expected import failures
@@ -18,6 +17,7 @@ from seqmtl.files.streams import read_bytes
 from seqmtl.io.dataset import SUMMARY
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
+from seqmtl.reporting.html import data_url, embedded
 
 _POIM_ORDER = 6
 _MAX_LOGOS = 12

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from seqmtl._html import fill
 from seqmtl.evaluation import evaluate, expected_sites
 from seqmtl.evaluation.cells import draw_dots, metric_cells
 from seqmtl.reporting.figures import draw_lengths
+from seqmtl.reporting.html import fill
 from seqmtl.reporting.signal_sections import results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
