@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from seqmtl.evaluation.expected import BLOCKS
 from seqmtl.exceptions import InputFormatError, errors_about
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
@@ -29,7 +30,6 @@ from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
 
-PathLike = str | os.PathLike[str]
 #: Bases scored at a time.
 BLOCK = 1 << 20
 #: Reason for candidates in regions that a dataset masks.
