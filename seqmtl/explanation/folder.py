@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._names import NameIndex, match_names
 from seqmtl._style import save_figure
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.explanation.contributions import contributions, mutagenesis
 from seqmtl.explanation.figures import (
     draw_contributions,
@@ -30,8 +27,6 @@ from seqmtl.sequences import Windows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-logger = logging.getLogger(__name__)
 
 #: Oligomers to list per order, and k-mers per region.
 TOP = 100
@@ -58,30 +53,6 @@ TABLES = {
 _DRAWN = 3  # windows per figure
 _OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 Row = tuple[Any, ...]
-
-
-def windows_by_organism(windows: Windows, organisms: Sequence[str]) -> dict[str, Windows]:
-    """Return the windows of every organism that has any, and warn of those that have none.
-
-    Raises
-    ------
-    SeqmtlError
-        If none has any.
-    """
-    index = NameIndex(windows.task_names)
-    clear = [name for name in organisms if len(index.find(name)) == 1]
-    tasks = [match_names([name], windows.task_names, "the data")[0] for name in clear]
-    by_organism = {n: windows[windows.task_ids == t] for n, t in zip(clear, tasks, strict=True)}
-    by_organism = {name: rows for name, rows in by_organism.items() if len(rows)}
-    missing = [name for name in organisms if name not in by_organism]
-    if len(missing) == len(organisms):
-        raise SeqmtlError(
-            f"the data have no windows of {', '.join(missing)}, only of "
-            f"{', '.join(windows.task_names) or 'none'}; check --organism"
-        )
-    if missing:
-        logger.warning("no windows of %s in the data", ", ".join(missing))
-    return by_organism
 
 
 class ExplanationFolder:
