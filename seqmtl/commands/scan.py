@@ -151,9 +151,7 @@ class Scan(_options.Relatives):
         if file_format.has_introns and self.min_probability is None:
             return replace(self, min_probability=_MIN_PROBABILITY).scan(model, lengths)
         predictor = model.predictor(self.organism, like=self.like, genome=self.genome)
-        for name, message in predictor.unsupported(file_format).items():
-            if getattr(self, name) is not None:
-                raise UsageError(message)
+        predictor.check([each.name for each in self.given()], file_format)
         files = output_paths(
             self.output,
             file_format,
@@ -161,7 +159,6 @@ class Scan(_options.Relatives):
             predictor.signals(file_format),
             has_introns=predictor.has_introns,
         )
-        predictor.check()
         check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
         filters = self._filters(file_format, lengths)

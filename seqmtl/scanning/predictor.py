@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -173,13 +173,9 @@ class Predictor(ABC):
         order = np.lexsort([joined["strand"] == "-", joined["start"]])
         return Predictions(joined[order], np.concatenate(introns))
 
-    def unsupported(self, file_format: Format) -> Mapping[str, str]:
-        """Return the options of a scan that do not apply to it, with a message for each."""
-        return {}
-
     @abstractmethod
-    def check(self) -> None:
-        """Check what a scan needs besides."""
+    def check(self, options: Collection[str], file_format: Format) -> None:
+        """Check that a scan with some options, by their names, is possible."""
 
     @abstractmethod
     def signals(self, file_format: Format) -> tuple[str, ...]:
@@ -253,7 +249,7 @@ class SitePredictor(Predictor):
         model.log_relatives([self.organism])
         self.model = model
 
-    def check(self) -> None:
+    def check(self, options: Collection[str], file_format: Format) -> None:
         """Check that there are probabilities."""
         self.model.log_odds_of(self.organism)
 
