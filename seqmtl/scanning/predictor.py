@@ -182,12 +182,11 @@ class Predictor(ABC):
         """Return the signals to write in a format."""
 
     @property
-    @abstractmethod
     def is_calibrated(self) -> bool:
-        """Whether probabilities hold over the genome."""
+        """Whether probabilities hold over the genome, as those of a chain do for every organism."""
+        return True
 
-    @abstractmethod
-    def warn_if_uncalibrated(self) -> None:
+    def warn_if_uncalibrated(self) -> None:  # noqa: B027
         """Log what probabilities are, unless they hold over the genome."""
 
     def judge(self, contig: ContigPiece, chains: Sequence[IntronChain]) -> Iterator[JudgedChain]:

@@ -88,14 +88,6 @@ class IntronPredictor(Predictor):
             return ENDS
         return tuple(self.model.signals_of(self.organism))
 
-    @property
-    def is_calibrated(self) -> bool:
-        """True: the chain has probabilities of every organism."""
-        return True
-
-    def warn_if_uncalibrated(self) -> None:
-        """Do nothing."""
-
     @cached_property
     def _all_candidates(self) -> PairedFinder:
         return self.finder()
