@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl.adaptation.relatives import similarity
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.introns import PredictedIntrons
@@ -98,9 +99,8 @@ class Signal:
 
 def _shares(model: MultiTaskModel) -> bool:
     """Return whether some organisms share their weights, without all being alike."""
-    matrix = model.kernel.restrict(model.tasks).matrix
-    scale = np.sqrt(np.diagonal(matrix))
-    alike = (matrix / np.outer(scale, scale))[np.triu_indices(len(scale), 1)]
+    alike = similarity(model.kernel.restrict(model.tasks).matrix)
+    alike = alike[np.triu_indices(len(alike), 1)]
     return bool(alike.size and alike.max() > 1e-6 and alike.min() < 1 - 1e-6)
 
 
