@@ -25,11 +25,6 @@ def messages_from(level: int) -> Iterator[None]:
         _least.reset(token)
 
 
-def is_record_logged(record: logging.LogRecord) -> bool:
-    """Return whether a message is to be logged; a filter of all handlers."""
-    return is_level_logged(record.levelno)
-
-
 def is_level_logged(level: int) -> bool:
     """Return whether messages of a level are logged in this thread."""
     return level >= _least.get()

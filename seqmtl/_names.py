@@ -282,7 +282,7 @@ def _shipped() -> tuple[Mapping[str, str], Mapping[str, str]]:
     taxids: dict[str, str] = {}
     genera: dict[str, str] = {}
     for table in _TABLES:
-        for line in (catalogue.table(table) or "").splitlines()[1:]:
+        for line in catalogue.table(table).splitlines()[1:]:
             number, name, synonyms, *_ = [*line.split("\t"), "", ""]
             if not number.strip() or line.startswith("#"):
                 continue

@@ -162,33 +162,22 @@ def render(figure: Figure, file_format: str) -> bytes:
     return stream.getvalue()
 
 
-def figure_format(path: str | os.PathLike[str]) -> str:
-    """Return the format given by the suffix of `path`.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is not .png, .svg or .pdf.
-    """
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix[1:] not in FORMATS:
-        raise ValueError(
-            f"path must end in .png, .svg or .pdf, got {os.fspath(path)!r}; "
-            "the suffix sets the format"
-        )
-    return suffix[1:]
-
-
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write the figure, atomically.
 
     Raises
     ------
     ValueError
-        If the suffix is unknown.
+        If the suffix is not .png, .svg or .pdf.
     SeqmtlError
         If the file cannot be written; nothing is left behind.
     """
-    content = render(figure, figure_format(path))
+    file_format = os.path.splitext(os.fspath(path))[1].lower()[1:]
+    if file_format not in FORMATS:
+        raise ValueError(
+            f"path must end in .png, .svg or .pdf, got {os.fspath(path)!r}; "
+            "the suffix sets the format"
+        )
+    content = render(figure, file_format)
     with atomic_write(path, "wb") as stream:
         stream.write(content)

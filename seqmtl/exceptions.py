@@ -20,9 +20,15 @@ class SeqmtlError(Exception):
     path: str | None = None
     option: str | None = None
 
+    @property
+    def location(self) -> str:
+        """Where it is: the file."""
+        return self.path or ""
+
     def __str__(self) -> str:
         text = super().__str__()
-        return f"{self.path}: {text}" if self.path else text
+        text = f"{self.option} {text}" if self.option else text
+        return f"{self.location}: {text}" if self.location else text
 
 
 class ParameterError(SeqmtlError, ValueError):
@@ -40,10 +46,6 @@ class ParameterError(SeqmtlError, ValueError):
         self.message = message
         self.option = option
         super().__init__(message)
-
-    def __str__(self) -> str:
-        text = f"{self.option} {self.message}" if self.option else self.message
-        return f"{self.path}: {text}" if self.path else text
 
 
 class UsageError(ParameterError):
@@ -82,14 +84,15 @@ class InputFormatError(SeqmtlError, ValueError):
         self.option = option
         super().__init__(message)
 
-    def __str__(self) -> str:
+    @property
+    def location(self) -> str:
+        """Where it is: the file, the line, and the record."""
         location = self.path or ""
         if self.line is not None:
             location += f":{self.line}"
         if self.record is not None:
             location += f" (record {self.record!r})" if location else f"record {self.record!r}"
-        text = f"{self.option} {self.message}" if self.option else self.message
-        return f"{location}: {text}" if location else text
+        return location
 
 
 class ModelFileError(InputFormatError):
@@ -121,17 +124,7 @@ class ClusterError(SeqmtlError):
 
 
 class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
-    """Training was interrupted by the user; the checkpoint, if any, has been written.
-
-    Attributes
-    ----------
-    checkpoint : str or None
-        File to resume from.
-    """
-
-    def __init__(self, message: str, checkpoint: str | None = None) -> None:
-        self.checkpoint = checkpoint
-        super().__init__(message)
+    """Training was interrupted by the user; the checkpoint, if any, has been written."""
 
 
 @contextmanager

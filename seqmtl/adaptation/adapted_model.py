@@ -349,16 +349,11 @@ def _scores(model: MultiTaskModel, data: Any, a: Array | None = None) -> Array:
     return scores if a is None else scores[:, 0]
 
 
-def chance_of_ranking(scores: Array, y: NDArray[Any]) -> tuple[float, float]:
-    """Return the AUROC of scores and its standard error if they were random."""
-    n, m = int((y > 0).sum()), int((y <= 0).sum())
-    auroc, _ = RankedScores(y > 0, scores).metrics()
-    return auroc, float(np.sqrt((n + m + 1) / (12.0 * n * m)))
-
-
 def _warn_contradiction(scores: Array, y: Array, name: str) -> None:
     """Warn if the labels rank the relatives' scores the wrong way round."""
-    auroc, error = chance_of_ranking(scores, y)
+    n, m = int((y > 0).sum()), int((y <= 0).sum())
+    auroc, _ = RankedScores(y > 0, scores).metrics()
+    error = float(np.sqrt((n + m + 1) / (12.0 * n * m)))  # of the AUROC of random scores
     if auroc < 0.5 - 2.0 * error:
         logger.warning(
             "%s: the labels contradict the relatives (AUROC %.2f of their scores); check that true "

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from seqmtl._messages import is_record_logged
+from seqmtl._messages import is_level_logged
 from seqmtl._progress import REDRAW
 
 
@@ -80,7 +80,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 def setup_logging(*, quiet: bool) -> None:
     """Send the package's log to stderr."""
     handler = _Handler(sys.stderr)
-    handler.addFilter(is_record_logged)
+    handler.addFilter(lambda record: is_level_logged(record.levelno))
     handler.setFormatter(logging.Formatter("seqmtl: %(levelname)s: %(message)s"))
     logging.addLevelName(logging.INFO, "note")
     logging.addLevelName(logging.ERROR, "error")

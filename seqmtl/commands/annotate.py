@@ -38,8 +38,6 @@ from seqmtl.files.streams import check_regular
 from seqmtl.files.write import check_outputs, output_folder, write_json
 
 if TYPE_CHECKING:
-    from seqmtl.commands.scan import Scan
-    from seqmtl.reporting.introns import Intron
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -77,9 +75,9 @@ class Annotate(Request):
         dict
             The summary, as FOLDER/summary.json has it.
         """
+        from seqmtl.commands.scan import Scan
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.reporting.introns import introns_of
         from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -100,11 +98,14 @@ class Annotate(Request):
             self._remove(outputs)
             model = self._adapt(base, name, like)
             del base  # it is large
-            predicted: dict[Intron, float] = {}
-            scan = self._scan(name).scan(
-                model, lambda block, sites: predicted.update(introns_of(block, sites)), lengths
+            scan = Scan(
+                model=self._path(_ADAPTED),
+                genome=self.genome,
+                organism=name,
+                output=self._path(_SITES),
+                format="all",
             )
-            return self._summarise(name, model, scan, predicted)
+            return self._summarise(name, model, scan.scan(model, lengths))
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.
@@ -179,26 +180,12 @@ class Annotate(Request):
         model.save(self._path(_ADAPTED))
         return model
 
-    def _scan(self, name: str) -> Scan:
-        """Return the scan of the genome."""
-        from seqmtl.commands.scan import Scan
-
-        return Scan(
-            model=self._path(_ADAPTED),
-            genome=self.genome,
-            organism=name,
-            output=self._path(_SITES),
-            format="all",
-        )
-
-    def _summarise(
-        self, name: str, model: PairedModel, scan: Document, predicted: dict[Intron, float]
-    ) -> Document:
+    def _summarise(self, name: str, model: PairedModel, scan: Document) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting import FolderContents, write_page
-        from seqmtl.reporting.introns import PredictedIntrons, intron_rows, likely_lengths
+        from seqmtl.reporting.introns import predicted_introns
 
-        rows = intron_rows(predicted)
+        introns = predicted_introns(self.output, name, self.genome)
         summary = {
             "schema_version": 1,
             "command": "annotate",
@@ -207,14 +194,14 @@ class Annotate(Request):
             "genome": self.genome,
             "model": self.model,
             **model.training.get("unlabelled", {}).get(name, {}),
-            "introns": rows[0]["predicted"],
-            "introns_from": {f"{row['min_probability']:g}": row["predicted"] for row in rows[1:]},
+            "introns": introns.rows[0]["predicted"],
+            "introns_from": {
+                f"{row['min_probability']:g}": row["predicted"] for row in introns.rows[1:]
+            },
             "scans": [scan],
         }
         write_json(self._path(_SUMMARY), summary)
         contents = FolderContents(self.output, paired={"model": model})
-        path, lengths = self._path(f"{_SITES}.introns.gff3"), likely_lengths(predicted)
-        introns = PredictedIntrons(name, rows, path=path, lengths=lengths, genome=self.genome)
         contents.introns[_SUMMARY] = introns
         title = f"Introns of {name}"
         write_page(contents, self._path(_PAGE), title=title, command=self.command)

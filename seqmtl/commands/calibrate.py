@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._request import Document, option, python_function, required
-from seqmtl.exceptions import InputFormatError, errors_about
+from seqmtl.exceptions import InputFormatError, SeqmtlError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ class Calibrate(_options.LabelledRows):
         from seqmtl._style import save_figure
         from seqmtl.evaluation import draw_reliability
         from seqmtl.loading import load_window_model
-        from seqmtl.scanning.calibrating import calibrate_model
 
         check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
         model = load_window_model(self.model)
@@ -83,7 +82,7 @@ class Calibrate(_options.LabelledRows):
             shares = _shares(self, scores.names)
             if scores.counts is not None:
                 scores, shares = _with_training_regions(model, scores, shares, self)
-            by_task = calibrate_model(model, scores, shares)
+            by_task = _calibrated(model, scores, shares)
         if self.plot:
             save_figure(draw_reliability(by_task), self.plot)
         summary = {"schema_version": 1, "source": self.source.name, "tasks": by_task}
@@ -140,6 +139,50 @@ def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]
         return dict.fromkeys(names)
     facts = read_summary(dataset)["organisms"]
     return {n: facts[n]["sites"] / (facts[n]["sites"] + facts[n]["candidates"]) for n in names}
+
+
+def _calibrated(
+    model: MultiTaskModel, scores: CandidateScores, shares: dict[str, float | None]
+) -> Document:
+    """Fit the curve of every organism; return it, and how well cross-fitted probabilities hold.
+
+    Raises
+    ------
+    SeqmtlError
+        If no organism can be calibrated.
+    """
+    import numpy as np
+
+    from seqmtl._names import match_names
+    from seqmtl.calibration.curve import cross_fitted, weights_for_prevalence
+    from seqmtl.evaluation import calibration_error, expected_sites
+
+    by_task: Document = {}
+    problems: list[str] = []
+    numbers = match_names(scores.names, model.tasks, "this model")
+    for task, number in zip(scores.names, numbers, strict=True):
+        name, prevalence = model.tasks[number], shares[task]
+        candidates = scores.of(task)
+        try:
+            p, rows, counts = cross_fitted(**candidates, prevalence=prevalence)
+        except ValueError as error:
+            problems.append(f"{task}: {error}")
+            continue
+        by_task[name] = model.calibrate(name, **candidates, prevalence=prevalence)
+        y, weight = candidates["y"][rows], counts.astype(float)
+        if prevalence is not None:
+            weight = weights_for_prevalence(y, prevalence, weight)
+        by_task[name]["calibration_error"] = calibration_error(y, p, weights=weight)
+        blocks = None if scores.blocks is None else scores.blocks[scores.tasks == task][rows]
+        each = weight if blocks is None else counts
+        by_task[name] |= expected_sites(y, p, np.full(p.size, name), each, blocks)[name]
+    if not by_task:
+        raise SeqmtlError("; ".join(problems))
+    for problem in problems:
+        logger.warning("%s; not calibrated", problem)
+    if left := [name for name in model.tasks if name not in model.curves]:
+        logger.warning("not calibrated, because DATA lacks them: %s", ", ".join(left))
+    return by_task
 
 
 calibrate = python_function(Calibrate)

@@ -99,8 +99,9 @@ class Compare(_options.WindowInput, _options.Relations):
         check_outputs(inputs, [self.json, self.plot])
         with errors_about(self.source.name):
             comparison = _comparison(self)
+        from seqmtl._style import save_figure
         from seqmtl.comparison.protocol import count_split, drawn_parts
-        from seqmtl.comparison.results import make_document
+        from seqmtl.comparison.results import draw_comparison, make_document
 
         drawn = drawn_parts(comparison.windows, self.train_size)
         n_splits = self.splits if drawn else 1
@@ -114,7 +115,9 @@ class Compare(_options.WindowInput, _options.Relations):
         settings = {"command": "compare", **self.fingerprint(), "splits": n_splits}
         sizes = count_split(comparison.windows, comparison.draw(0))
         document = make_document(results, settings, sizes, drawn)
-        self._write(document)
+        write_json(self.json, document)
+        if self.plot:
+            save_figure(draw_comparison(document), self.plot)
         unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
         if unfinished:
             tol = comparison.settings.tol
@@ -152,15 +155,6 @@ class Compare(_options.WindowInput, _options.Relations):
 
         with use_threads(n_at_once):
             return run_comparison(comparison, jobs, show)
-
-    def _write(self, document: Document) -> None:
-        """Write the document and the figure, each atomically."""
-        from seqmtl._style import save_figure
-        from seqmtl.comparison.results import draw_comparison
-
-        write_json(self.json, document)
-        if self.plot:
-            save_figure(draw_comparison(document), self.plot)
 
     def show(self, document: Document) -> str:
         """Show the means and spreads."""

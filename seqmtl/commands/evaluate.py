@@ -126,13 +126,16 @@ class Evaluate(_options.LabelledRows, _options.Relatives):
             n_bootstrap=self.bootstrap,
         )
         if held.probabilities is not None:
-            evaluation.add_expected(metrics, labels, held.probabilities, tasks, counts, held.blocks)
+            expected = evaluation.expected_sites(
+                labels, held.probabilities, tasks, counts, held.blocks
+            )
+            for name, facts in expected.items():
+                metrics["tasks"][name] |= facts
         return metrics
 
     def show(self, metrics: Document) -> str:
         """Show AUPRC, AUROC and the precision at 80 % recall of every organism."""
         from seqmtl.evaluation import metrics_table
-        from seqmtl.evaluation.tables import stacked
 
         if "signals" not in metrics:
             return metrics_table(metrics)
@@ -141,21 +144,22 @@ class Evaluate(_options.LabelledRows, _options.Relatives):
             for signal, by_method in metrics["signals"].items()
             for method, results in by_method.items()
         ]
-        return stacked(tables)
+        return "".join([tables[0], *(table.partition("\n")[2] for table in tables[1:])])
 
 
 def _joined(results: list[CandidateScores]) -> CandidateScores:
     """Return the scores of all signals and methods of a paired model, with these in the names."""
     import numpy as np
 
-    from seqmtl.scanning.candidate_scores import CandidateScores
+    from seqmtl.scanning.candidate_scores import join_scores
 
-    names = [f"{task}, {held.signal} {held.method}" for held in results for task in held.tasks]
-    return CandidateScores(
-        np.concatenate([held.labels for held in results]),
-        np.concatenate([held.scores for held in results]),
-        np.array(names),
-        np.concatenate([held.counts for held in results if held.counts is not None]),
+    return join_scores(
+        [
+            held._replace(
+                tasks=np.array([f"{task}, {held.signal} {held.method}" for task in held.tasks])
+            )
+            for held in results
+        ]
     )
 
 

@@ -133,7 +133,7 @@ def _check_folder(request: Explain) -> None:
 
 def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) -> Document:
     """Write the importances of oligomers and, with windows, of their bases."""
-    from seqmtl.explanation.folder import ExplanationFolder, file_stems
+    from seqmtl.explanation.folder import ExplanationFolder
 
     work = ExplanationFolder(model, folder, request.max_order)
     organisms = _organisms(request.organism, model)
@@ -143,9 +143,8 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
         work.explain(organism, windows.get(organism), request.n_windows)
         seconds = time.perf_counter() - started
         logger.info("%s (%d of %d): %.1f s", organism, number, len(organisms), seconds)
-    stems = file_stems(model)
     return {
-        "organisms": {name: stems[name] for name in organisms},
+        "organisms": {name: work.stems[name] for name in organisms},
         "window": model.length,
         "site": vars(model.site),
         "features": model.features.to_dict(model.length),
@@ -176,8 +175,14 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
 
 
 def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
-    """Read the windows of each requested organism; empty if no input is given."""
-    from seqmtl.explanation.folder import windows_by_organism
+    """Read the windows of the organisms that have any, and warn of those that have none.
+
+    Raises
+    ------
+    SeqmtlError
+        If there is input, and none has any.
+    """
+    from seqmtl._names import NameIndex, match_names
     from seqmtl.training.example_source import check_organism_named
 
     if not request.data:
@@ -187,7 +192,20 @@ def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> d
     if is_unnamed and len(organisms) == 1:
         windows = windows.with_tasks(organisms * len(windows))
     check_organism_named(windows, model.tasks)
-    return windows_by_organism(windows, organisms)
+    index = NameIndex(windows.task_names)
+    clear = [name for name in organisms if len(index.find(name)) == 1]
+    tasks = [match_names([name], windows.task_names, "the data")[0] for name in clear]
+    by_organism = {n: windows[windows.task_ids == t] for n, t in zip(clear, tasks, strict=True)}
+    by_organism = {name: rows for name, rows in by_organism.items() if len(rows)}
+    missing = [name for name in organisms if name not in by_organism]
+    if len(missing) == len(organisms):
+        raise SeqmtlError(
+            f"the data have no windows of {', '.join(missing)}, only of "
+            f"{', '.join(windows.task_names) or 'none'}; check --organism"
+        )
+    if missing:
+        logger.warning("no windows of %s in the data", ", ".join(missing))
+    return by_organism
 
 
 explain = python_function(Explain)

@@ -61,10 +61,11 @@ from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.predictor import Predictor
-    from seqmtl.scanning.scan import OnBlock
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -138,13 +139,9 @@ class Scan(_options.Relatives):
     def scan(
         self,
         model: MultiTaskModel | PairedModel,
-        on_block: OnBlock | None = None,
-        lengths: dict[str, int] | None = None,
+        lengths: Mapping[str, int] | None = None,
     ) -> Document:
-        """Scan with a model that is loaded already, and lengths of contigs that are known.
-
-        See :meth:`run`, and `write_scan` for `on_block`.
-        """
+        """Scan with a model that is loaded already, and lengths of contigs that are known."""
         from seqmtl.files.write import check_outputs
         from seqmtl.scanning.writers.formats import format_of, output_paths
 
@@ -152,11 +149,9 @@ class Scan(_options.Relatives):
             raise UsageError("sites and summary cannot both go to standard output; name a file")
         file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
-            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, on_block, lengths)
+            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, lengths)
         predictor = model.predictor(self.organism, like=self.like, genome=self.genome)
-        for name, message in predictor.unsupported(file_format).items():
-            if getattr(self, name) is not None:
-                raise UsageError(message)
+        predictor.check([each.name for each in self.given()], file_format)
         files = output_paths(
             self.output,
             file_format,
@@ -164,17 +159,16 @@ class Scan(_options.Relatives):
             predictor.signals(file_format),
             has_introns=predictor.has_introns,
         )
-        predictor.check()
         check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
-        filters = self._filters(file_format, lengths or {})
-        entry = self._scan(predictor, file_format, files, filters, lengths, on_block)
+        filters = self._filters(file_format, lengths)
+        entry = self._scan(predictor, file_format, files, filters, lengths)
         if self.json:
             self._write_summary(file_format.name, entry)
         return entry
 
-    def _lengths(self, file_format: Format) -> dict[str, int] | None:
-        """Return the lengths of the contigs, if the format or an option needs them.
+    def _lengths(self, file_format: Format) -> Mapping[str, int]:
+        """Return the lengths of the contigs, if the format or an option needs them, else none.
 
         Raises
         ------
@@ -193,9 +187,9 @@ class Scan(_options.Relatives):
                 "or a pipe; give it as a file"
             )
         is_needed = needing or (file_format.lists_contigs and not is_once)
-        return contig_lengths(self.genome) if is_needed else None
+        return contig_lengths(self.genome) if is_needed else {}
 
-    def _filters(self, file_format: Format, lengths: dict[str, int]) -> SiteFilters:
+    def _filters(self, file_format: Format, lengths: Mapping[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
         from seqmtl.io.bed import read_regions
         from seqmtl.scanning.filters import SiteFilters
@@ -213,8 +207,7 @@ class Scan(_options.Relatives):
         file_format: Format,
         files: list[str],
         filters: SiteFilters,
-        lengths: dict[str, int] | None,
-        on_block: OnBlock | None,
+        lengths: Mapping[str, int],
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         from seqmtl.io.genome import read_contigs
@@ -228,9 +221,7 @@ class Scan(_options.Relatives):
         if not has_scores_alone or filters.min_probability is not None:
             predictor.warn_if_uncalibrated()
         scanned = filters.scanned
-        n_bases = sum(
-            n for name, n in (lengths or {}).items() if scanned is None or name in scanned
-        )
+        n_bases = sum(n for name, n in lengths.items() if scanned is None or name in scanned)
         with closing(Progress()) as line:
             summary = write_scan(
                 self.output,
@@ -239,7 +230,6 @@ class Scan(_options.Relatives):
                 file_format=file_format.name,
                 track=TrackOptions(value, lengths),
                 progress=lambda n: line.update(partial(progress_text, n, n_bases)),
-                on_block=on_block,
             )
         seconds = time.perf_counter() - started
         entry = {

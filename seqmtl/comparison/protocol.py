@@ -170,28 +170,28 @@ def _draw_organism(
     """Draw the rows of one organism for training and test."""
     rows = _rows(windows, task, "train")
     if windows.splits is None:
-        order = _stratified_order(windows.labels, rows, 2, rng)
+        order = _stratified_order(windows.labels, rows, rng)
         rows, test = np.split(order, [-_n_test(order.size)])
         rows = np.sort(rows)
     else:
         test = _rows(windows, task, "test")
-    order = _stratified_order(windows.labels, rows, 2, rng)
+    order = _stratified_order(windows.labels, rows, rng)
     return order[:train_size], test
 
 
 def _stratified_order(
-    labels: NDArray[Any], rows: NDArray[np.int64], n_first: int, rng: np.random.Generator
+    labels: NDArray[Any], rows: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Shuffle rows so that every prefix and suffix is stratified by class, up to rounding.
 
-    The first `n_first` of either class come first, and the last of either class come last.
+    The first two of either class come first, and the last of either class come last.
     """
     shuffled = []
     ranks = []
     for positive in (True, False):
         members = rng.permutation(rows[(labels[rows] > 0) == positive])
         rank = (np.arange(members.size) + 0.5) / members.size
-        rank[:n_first], rank[-1] = -1.0, 2.0
+        rank[:2], rank[-1] = -1.0, 2.0
         shuffled.append(members)
         ranks.append(rank)
     order = np.argsort(np.concatenate(ranks), kind="stable")

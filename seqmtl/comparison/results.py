@@ -10,7 +10,7 @@ import numpy as np
 
 from seqmtl._version import __version__
 from seqmtl.comparison.protocol import PARTS
-from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
+from seqmtl.evaluation.cells import BOLD, MEAN, Cell, Cells, best_of, draw_dots, metric_cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,29 +106,30 @@ def make_document(
     }
 
 
-def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
+def summarize(document: Document, metric: str) -> Cells:
     """Return mean and deviation by organism and method, and for the mean over the organisms.
 
     The deviation of the mean over the organisms is that from split to split.
     """
     methods = document["methods"]
+    if len(document["splits"]) == 1:
+        of_split = {
+            method: {
+                "tasks": {
+                    name: {key: values[0] for key, values in task.items()}
+                    for name, task in entry["tasks"].items()
+                }
+            }
+            for method, entry in methods.items()
+        }
+        return metric_cells(of_split, metric)
     names = list(next(iter(methods.values()))["tasks"])
     table: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
     for method, entry in methods.items():
         values = np.array([entry["tasks"][name][metric] for name in names], dtype=np.float64)
-        for name, row in zip(names, values, strict=True):
-            table[name][method] = _cell(row)
-            if len(row) == 1:
-                low, high = entry["tasks"][name][f"{metric}_interval"][0]
-                table[name][method] = Cell(float(row[0]), None, (low, high))
-        row_cells = [table[name][method] for name in names]
-        is_one = values.shape[1] == 1
-        table[MEAN][method] = mean_cell(row_cells) if is_one else _cell(values.mean(axis=0))
+        for cells, row in zip(table.values(), [*values, values.mean(axis=0)], strict=True):
+            cells[method] = Cell(float(np.mean(row)), float(np.std(row, ddof=1)))
     return table
-
-
-def _cell(values: Any) -> Cell:
-    return Cell(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
 
 
 def draw_comparison(document: Document) -> Figure:

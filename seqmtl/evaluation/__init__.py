@@ -1,13 +1,11 @@
 """Evaluate scores: metrics with intervals, curves, calibration; independent of models."""
 
-from seqmtl._style import save_figure
 from seqmtl.evaluation.curves import draw_curves, draw_reliability
-from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites, failures
+from seqmtl.evaluation.expected import calibration_error, expected_sites, failures
 from seqmtl.evaluation.metrics import evaluate
 from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
 
 __all__ = [
-    "add_expected",
     "calibration_error",
     "draw_curves",
     "draw_reliability",
@@ -16,6 +14,5 @@ __all__ = [
     "failures",
     "metrics_table",
     "reliability_table",
-    "save_figure",
     "thresholds_table",
 ]

@@ -62,7 +62,7 @@ def mean_cell(cells: Sequence[Cell]) -> Cell:
     The errors of organisms are independent, so that their squares add up.
     """
     if not cells:
-        return Cell(math.nan, None)
+        return _UNKNOWN
     mean = float(np.mean([cell.mean for cell in cells]))
     if any(cell.interval is None for cell in cells):
         return Cell(mean, None)
@@ -95,7 +95,7 @@ def best_of(cells: Mapping[str, Cell]) -> set[str]:
     displayed alike.
     """
     measured = {method: cell for method, cell in cells.items() if not math.isnan(cell.mean)}
-    best = max(measured.values(), key=lambda cell: cell.mean, default=Cell(math.nan, None))
+    best = max(measured.values(), key=lambda cell: cell.mean, default=_UNKNOWN)
     leading = {method for method, cell in measured.items() if tie(cell, best)}
     return leading if len(leading) < len(measured) else set()
 
@@ -116,12 +116,12 @@ def draw_dots(tables: Mapping[str, Cells], note: str = "") -> Figure:
     Parameters
     ----------
     tables : mapping of str to mapping
-        By title, the cells of every organism, the mean last, and method. A method may lack some.
+        By title, the cells of every organism, the mean last, and method.
     note : str, optional
         What the lines are, to be written below.
     """
     first = next(iter(tables.values()))
-    methods = list(dict.fromkeys(method for cells in first.values() for method in cells))
+    methods = list(first[MEAN])
     with figure_style():
         lines = textwrap.wrap(note, _NOTE)
         height = 1.1 + 0.2 * len(lines) + len(first) * max(0.14 * len(methods), 0.26)
@@ -146,7 +146,7 @@ def _draw_panel(axes: Axes, table: Cells, methods: list[str]) -> NDArray[np.floa
     spacing = 0.72 / len(methods)
     rows = np.arange(len(table), dtype=np.float64)
     for m, method in enumerate(methods):
-        cells = [row.get(method, _UNKNOWN) for row in table.values()]
+        cells = [row[method] for row in table.values()]
         low, high = np.array([cell.bounds for cell in cells]).T
         y = rows + (m - (len(methods) - 1) / 2) * spacing
         style = point_style(m)

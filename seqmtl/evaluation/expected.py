@@ -157,12 +157,6 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return sentences
 
 
-def add_expected(metrics: Mapping[str, Any], *data: Any) -> None:
-    """Add the results of :func:`expected_sites`, which takes `data`, to those of `evaluate`."""
-    for name, result in expected_sites(*data).items():
-        metrics["tasks"][name] |= result
-
-
 def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
     """Return the entry of a task from numbers, expected and true by block and bin."""
     draws = np.random.default_rng(0).multinomial(

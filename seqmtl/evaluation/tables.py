@@ -51,19 +51,6 @@ def tab_separated(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) 
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def filled_table(
-    columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]
-) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the cells of a table, without columns that are empty in all rows."""
-    filled = [column for column in columns if any(column.cell(row) for row in rows)]
-    return [column.head for column in filled], cells(filled, rows)
-
-
-def stacked(tables: Sequence[str]) -> str:
-    """Return tables of the same columns as one."""
-    return "".join([tables[0], *(table.partition("\n")[2] for table in tables[1:])])
-
-
 def metrics_table(metrics: Mapping[str, Any], **labels: str) -> str:
     """Format AUPRC, AUROC and, over genomes, the precision at 80 % recall.
 
@@ -113,12 +100,8 @@ def thresholds_table(tasks: Mapping[str, Mapping[str, Any]]) -> str:
         Column("score", "score", ".4f"),
         Column("probability", "probability", ".4g"),
     ]
-    return tab_separated(columns, threshold_rows(tasks))
-
-
-def threshold_rows(tasks: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for every threshold of every organism, with the entry of the organism."""
-    return [{**task, **row} for task in _named(tasks) for row in task["thresholds"]]
+    rows = [{**task, **row} for task in _named(tasks) for row in task["thresholds"]]
+    return tab_separated(columns, rows)
 
 
 def reliability_rows(tasks: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._names import NameIndex, match_names
 from seqmtl._style import save_figure
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.explanation.contributions import contributions, mutagenesis
 from seqmtl.explanation.figures import (
     draw_contributions,
@@ -30,8 +27,6 @@ from seqmtl.sequences import Windows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-logger = logging.getLogger(__name__)
 
 #: Oligomers to list per order, and k-mers per region.
 TOP = 100
@@ -60,35 +55,6 @@ _OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 Row = tuple[Any, ...]
 
 
-def file_stems(model: MultiTaskModel) -> dict[str, str]:
-    """Return how the files of every organism are called."""
-    return safe_names(model.tasks)
-
-
-def windows_by_organism(windows: Windows, organisms: Sequence[str]) -> dict[str, Windows]:
-    """Return the windows of every organism that has any, and warn of those that have none.
-
-    Raises
-    ------
-    SeqmtlError
-        If none has any.
-    """
-    index = NameIndex(windows.task_names)
-    clear = [name for name in organisms if len(index.find(name)) == 1]
-    tasks = [match_names([name], windows.task_names, "the data")[0] for name in clear]
-    by_organism = {n: windows[windows.task_ids == t] for n, t in zip(clear, tasks, strict=True)}
-    by_organism = {name: rows for name, rows in by_organism.items() if len(rows)}
-    missing = [name for name in organisms if name not in by_organism]
-    if len(missing) == len(organisms):
-        raise SeqmtlError(
-            f"the data have no windows of {', '.join(missing)}, only of "
-            f"{', '.join(windows.task_names) or 'none'}; check --organism"
-        )
-    if missing:
-        logger.warning("no windows of %s in the data", ", ".join(missing))
-    return by_organism
-
-
 class ExplanationFolder:
     """The files about organisms that were written so far, and the rows of their shared tables.
 
@@ -101,6 +67,11 @@ class ExplanationFolder:
     max_order : int
         Length of the longest oligomers.
 
+    Attributes
+    ----------
+    stems : dict of str to str
+        How the files of every organism are called.
+
     Raises
     ------
     ValueError
@@ -112,7 +83,7 @@ class ExplanationFolder:
             model.site.require_known()
         self.model, self.folder, self.max_order = model, folder, max_order
         self.files: list[str] = []
-        self._stem = file_stems(model)
+        self.stems = safe_names(model.tasks)
         self._shared: dict[str, list[Row]] = {name: [head] for name, head in TABLES.items()}
 
     def explain(self, organism: str, windows: Windows | None, n_windows: int) -> None:
@@ -128,7 +99,7 @@ class ExplanationFolder:
         """Write the POIM and logo of an organism."""
         order = self.max_order
         result = poim(self.model, organism, max_order=order)
-        name, orders = self._stem[organism], range(1, order + 1)
+        name, orders = self.stems[organism], range(1, order + 1)
         best: Iterator[Oligomer] = (row for k in orders for row in result.top(k, TOP))
         self._table(f"poim_{name}.tsv", chain([_OLIGOMERS], best))
         self._shared["position_importance.tsv"] += _importance_rows(result)
@@ -147,10 +118,10 @@ class ExplanationFolder:
             (organism, *row[:3], "." if row.n_windows is None else row.n_windows) for row in rows
         )
         figure = draw_kmers(rows, f"{organism}: k-mers by weight")
-        self._figure(f"kmers_{self._stem[organism]}", figure)
+        self._figure(f"kmers_{self.stems[organism]}", figure)
         if motifs := align_kmers(rows):
             figure = draw_motifs(motifs, f"{organism}: k-mers of positive weight, aligned")
-            self._figure(f"motifs_{self._stem[organism]}", figure)
+            self._figure(f"motifs_{self.stems[organism]}", figure)
 
     def windows(self, organism: str, windows: Windows, n: int) -> None:
         """Explain the n highest-scoring windows, and draw the first few."""
@@ -173,7 +144,7 @@ class ExplanationFolder:
             for name, value in zip(names[drawn], scores[drawn], strict=True)
         ]
         figure = draw_contributions(codes[drawn], parts[drawn], changes[drawn], titles, site)
-        self._figure(f"contributions_{self._stem[organism]}", figure)
+        self._figure(f"contributions_{self.stems[organism]}", figure)
 
     def finish(self) -> list[str]:
         """Write the shared tables; return the names of all files."""

@@ -24,10 +24,10 @@ def find(name: str) -> str | None:
     return table(f"{name}.nwk") if name in names() else None
 
 
-def table(file_name: str) -> str | None:
-    """Return the text of a shipped file, or None if there is none of this name."""
-    entry = _folder("taxonomies") / file_name
-    return entry.read_text(encoding="utf-8") if entry.is_file() else None
+def table(file_name: str) -> str:
+    """Return the text of a shipped file."""
+    text: str = (_folder("taxonomies") / file_name).read_text(encoding="utf-8")
+    return text
 
 
 def model_path(path: str | os.PathLike[str]) -> str:
@@ -48,9 +48,7 @@ def model_path(path: str | os.PathLike[str]) -> str:
     if name not in names:
         shipped = ", ".join(f"{STARTER}{model}" for model in names)
         near = [f"; did you mean {STARTER}{model}?" for model in get_close_matches(name, names, 1)]
-        raise UsageError(
-            f"{path} is not a shipped model ({shipped or 'there are none'}){''.join(near)}"
-        )
+        raise UsageError(f"{path} is not a shipped model ({shipped}){''.join(near)}")
     file = str(_folder("starter") / f"{name}.seqmtl")
     if not os.path.exists(file):
         raise ModelFileError(
@@ -61,10 +59,8 @@ def model_path(path: str | os.PathLike[str]) -> str:
 
 def _stems(folder: str, suffix: str) -> tuple[str, ...]:
     """Return the names of the shipped files with a suffix, without it, sorted."""
-    entries = (
-        (entry.name for entry in _folder(folder).iterdir()) if _folder(folder).is_dir() else ()
-    )
-    return tuple(sorted(name.removesuffix(suffix) for name in entries if name.endswith(suffix)))
+    names = (entry.name for entry in _folder(folder).iterdir())
+    return tuple(sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix)))
 
 
 def _folder(name: str) -> Any:

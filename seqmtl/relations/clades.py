@@ -288,7 +288,7 @@ def readings(name: str) -> list[str]:
 @functools.cache
 def shipped_clades() -> Clades:
     """Read the shipped tables."""
-    return Clades(catalogue.table("clades.tsv") or "", catalogue.table("common_names.tsv") or "")
+    return Clades(catalogue.table("clades.tsv"), catalogue.table("common_names.tsv"))
 
 
 def _attach(tree: Tree, leaves: list[int], label: str, *, is_beside: bool) -> Tree | None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.io.annotation import read_annotation
-from seqmtl.io.dataset import SUMMARY
+from seqmtl.adaptation.relatives import similarity
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.introns import PredictedIntrons
@@ -86,16 +85,6 @@ class Signal:
         return max(self.models, key=rank, default=next(iter(self.metrics), ""))
 
     @property
-    def model_file(self) -> str:
-        """File of the main model."""
-        return self.files[self.main]
-
-    @property
-    def summary_file(self) -> str:
-        """Summary of the dataset."""
-        return os.path.join(self.folder, SUMMARY)
-
-    @property
     def organisms(self) -> list[str]:
         """Organisms of the main model, or else of its evaluation or the dataset."""
         if self.models:
@@ -110,9 +99,8 @@ class Signal:
 
 def _shares(model: MultiTaskModel) -> bool:
     """Return whether some organisms share their weights, without all being alike."""
-    matrix = model.kernel.restrict(model.tasks).matrix
-    scale = np.sqrt(np.diagonal(matrix))
-    alike = (matrix / np.outer(scale, scale))[np.triu_indices(len(scale), 1)]
+    alike = similarity(model.kernel.restrict(model.tasks).matrix)
+    alike = alike[np.triu_indices(len(alike), 1)]
     return bool(alike.size and alike.max() > 1e-6 and alike.min() < 1 - 1e-6)
 
 
@@ -134,34 +122,21 @@ class FolderContents:
         Introns of ``seqmtl annotate`` by file of their summary.
     skipped : list of str
         What is not on the page, and why.
-    annotations : dict of str to str
+    annotations : dict of str to Annotation
         Annotations to compare the introns of an organism with.
     """
 
     path: str
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
     signals: dict[str, Signal] = field(default_factory=dict)
     paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     introns: dict[str, PredictedIntrons] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
-    _genes: dict[str, Annotation] = field(default_factory=dict)
-
-    def genes(self, path: str) -> Annotation:
-        """Read an annotation, once."""
-        if path not in self._genes:
-            self._genes[path] = read_annotation(path)
-        return self._genes[path]
-
     def path_of(self, name: str) -> str:
         """Return the path of a model by its name."""
         return os.path.join(self.path, f"{name}.seqmtl")
-
-    def with_weights(self, path: str) -> PairedModel:
-        """Return a paired model with its weights, by its path; they are read if it lacks them."""
-        model = self.paired[os.path.relpath(path, self.path).removesuffix(".seqmtl")]
-        return model if model.donor.W.shape[1] else PairedModel.load(path)
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""

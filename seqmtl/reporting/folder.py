@@ -7,32 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl._messages import message_of
-from seqmtl.exceptions import (
-    InputFormatError,
-    ModelFileError,
-    SeqmtlError,
-    UsageError,
-    errors_about,
-)
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UsageError, errors_about
 from seqmtl.files.pipes import is_pipe
 from seqmtl.files.streams import read_json
+from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.loading import load_site_model
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
-from seqmtl.reporting.introns import (
-    PredictedIntrons,
-    annotated_introns,
-    intron_rows,
-    likely_lengths,
-    read_introns,
-)
+from seqmtl.reporting.introns import predicted_introns
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.splicing.model import PairedModel
 
 _DEEPEST = 3
-_INTRONS = "sites.introns.gff3"
 
 
 def read_folder(
@@ -57,9 +45,9 @@ def read_folder(
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise SeqmtlError(f"{folder}: no such folder")
-    contents = FolderContents(folder, annotations or {})
-    for annotation in contents.annotations.values():
-        contents.genes(annotation)
+    contents = FolderContents(
+        folder, {name: read_annotation(path) for name, path in (annotations or {}).items()}
+    )
     paths = list(_files(folder))
     for path in (path for path in paths if path.endswith(".seqmtl")):
         _add_model(contents, path)
@@ -120,7 +108,11 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(contents, path)
     elif document.get("command") == "annotate" and {"seqmtl_version", "scans"} <= keys:
-        _add_introns(contents, path, document)
+        organism, genome = document["organism"], document["genome"]
+        annotation = contents.annotations.get(organism)
+        contents.introns[name] = predicted_introns(
+            os.path.dirname(path), organism, genome, annotation
+        )
     elif {"schema_version", "model", "signals", "split"} <= keys:
         contents.pairs[name] = document
     elif {"schema_version", "model", "signal", "split", "tasks"} <= keys:
@@ -129,30 +121,6 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
         raise ValueError("an evaluation of windows; the page shows evaluations of datasets")
     elif {"methods", "sizes", "settings"} <= keys:
         raise ValueError("a comparison of methods; seqmtl compare --plot draws it")
-
-
-def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
-    """Add the introns of ``seqmtl annotate``, compared with an annotation."""
-    introns_path = os.path.join(os.path.dirname(path), _INTRONS)
-    predicted = read_introns(introns_path)
-    organism, genome = document["organism"], document["genome"]
-    annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
-    if annotation:
-        genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
-        gaps = annotated_introns(genes, contigs)
-        if not os.path.isfile(genome):
-            raise SeqmtlError(f"{genome}: no such genome; run seqmtl report where annotate was run")
-        try:  # those predicted are introns, whatever the letters that the model was given
-            annotated = annotated_introns(genes, contigs, genome) | (gaps & predicted.keys())
-        except InputFormatError as error:  # not of what is in the folder
-            fault = SeqmtlError(error.message)
-            fault.path = error.path
-            raise fault from error
-        n_gaps = len(gaps)
-    rows = intron_rows(predicted, annotated)
-    contents.introns[os.path.relpath(path, contents.path)] = PredictedIntrons(
-        organism, rows, annotation, n_gaps, introns_path, likely_lengths(predicted), genome
-    )
 
 
 def _check_annotations(contents: FolderContents) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl._html import embedded
 from seqmtl._surroundings import has_matplotlib
 from seqmtl._version import __version__
 from seqmtl.adaptation.relatives import extend
@@ -20,9 +19,10 @@ from seqmtl.evaluation.tables import Column
 from seqmtl.explanation import draw_logo, poim
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.figures import draw_lengths, draw_rounds
+from seqmtl.reporting.html import embedded
 from seqmtl.reporting.introns import PredictedIntrons
 from seqmtl.reporting.signal_sections import Values, results, table
-from seqmtl.splicing.model import estimated_accuracy, expectation
+from seqmtl.splicing.model import PairedModel, estimated_accuracy, expectation
 from seqmtl.splicing.new_organism import relatives_text
 from seqmtl.splicing.paired_scores import METHODS
 
@@ -35,7 +35,7 @@ def introns(contents: FolderContents) -> Values:
     rounds = _by_organism(
         {
             name: {
-                organism: {**facts, "organism": organism, "file": contents.path_of(name)}
+                organism: {**facts, "organism": organism, "model": name}
                 for organism, facts in model.training.get("unlabelled", {}).items()
             }
             for name, model in contents.paired.items()
@@ -47,12 +47,7 @@ def introns(contents: FolderContents) -> Values:
     ]
     if not genomes and not rounds:
         return {}
-    annotated = [
-        {"name": predicted.organism, "genome": os.path.basename(predicted.genome)}
-        for predicted in contents.introns.values()
-    ]
-    rounds_of = [_rounds(contents, *each) for each in rounds.items()]
-    return {"genomes": genomes, "rounds": rounds_of, "annotated": annotated}
+    return {"genomes": genomes, "rounds": [_rounds(contents, *each) for each in rounds.items()]}
 
 
 def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
@@ -76,6 +71,7 @@ def _genome(predicted: PredictedIntrons, facts: Mapping[str, Any]) -> Values:
     return {
         **table(columns, rows),
         "organism": predicted.organism,
+        "fasta": os.path.basename(predicted.genome),
         "lengths": embedded(lambda: draw_lengths(lengths)) if lengths else "",
         "annotation": os.path.basename(predicted.annotation),
         "n_gaps": f"{predicted.n_gaps:,}",
@@ -104,7 +100,7 @@ def _rounds(contents: FolderContents, name: str, facts: Mapping[str, Any]) -> Va
         "logos": _logos(contents, facts) if relatives else [],
         "is_learnt": len(rounds) > 1,
         "warnings": facts.get("warnings", []),
-        "files": [facts["file"]],
+        "files": [contents.path_of(facts["model"])],
     }
 
 
@@ -112,7 +108,9 @@ def _logos(contents: FolderContents, facts: Mapping[str, Any]) -> list[tuple[str
     """Return a logo of the weights of donors, and one of acceptors, above that of the relatives."""
     if not has_matplotlib():
         return []
-    model, logos = contents.with_weights(facts["file"]), []
+    model, logos = contents.paired[facts["model"]], []
+    if not model.donor.W.shape[1]:  # read without weights
+        model = PairedModel.load(contents.path_of(facts["model"]))
     for end in (model.donor, model.acceptor):
         weights = [facts["relatives"]["weights"].get(task, 0.0) for task in end.tasks]
         kernel = extend(end.kernel, len(end.tasks), _RELATIVES, np.array(weights))
@@ -128,7 +126,7 @@ def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for model, organisms in models.items():
         for organism, facts in organisms.items():
             by_model = by_organism.setdefault(organism, {})
-            others = [{**other, "file": facts["file"]} for other in by_model.values()]
+            others = [{**other, "model": model} for other in by_model.values()]
             if facts not in others:  # a model keeps the facts of the one that it was made from
                 by_model[model] = facts
     return {

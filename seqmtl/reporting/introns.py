@@ -7,23 +7,19 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import numpy as np
-
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
 from seqmtl.io.transcripts import Annotation
 from seqmtl.io.tsv import read_rows
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.writers.base import SitesBySignal
-from seqmtl.scanning.writers.lines import DECIMALS
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
 
 _LEVELS = (0.1, 0.5, 0.9)
 _LIKELY = 1  # level of the summary
+_FILE = "sites.introns.gff3"
 
 
 class PredictedIntrons(NamedTuple):
@@ -49,11 +45,11 @@ class PredictedIntrons(NamedTuple):
 
     organism: str
     rows: list[dict[str, Any]]
-    annotation: str = ""
-    n_gaps: int = 0
-    path: str = ""
-    lengths: Sequence[int] = ()
-    genome: str = ""
+    annotation: str
+    n_gaps: int
+    path: str
+    lengths: Sequence[int]
+    genome: str
 
     def sentence(self) -> str:
         """Return the numbers of predicted introns, and of annotated ones among them."""
@@ -68,6 +64,35 @@ class PredictedIntrons(NamedTuple):
         )
 
 
+def predicted_introns(
+    folder: str, organism: str, genome: str, annotation: Annotation | None = None
+) -> PredictedIntrons:
+    """Return the introns in a folder of ``seqmtl annotate``, compared with an annotation.
+
+    Raises
+    ------
+    SeqmtlError
+        If there is no file of introns, or the genome, or the annotation is not of it.
+    """
+    path = os.path.join(folder, _FILE)
+    predicted, annotated, n_gaps = read_introns(path), None, 0
+    if annotation is not None:
+        contigs = {intron[0] for intron in predicted}
+        gaps = annotated_introns(annotation, contigs)
+        if not os.path.isfile(genome):
+            raise SeqmtlError(f"{genome}: no such genome; run seqmtl report where annotate was run")
+        try:  # those predicted are introns, whatever the letters that the model was given
+            with_sites = annotated_introns(annotation, contigs, genome)
+        except InputFormatError as error:  # not of what is in the folder
+            fault = SeqmtlError(error.message)
+            fault.path = error.path
+            raise fault from error
+        annotated, n_gaps = with_sites | (gaps & predicted.keys()), len(gaps)
+    rows, lengths = intron_rows(predicted, annotated), likely_lengths(predicted)
+    compared = "" if annotation is None else annotation.path
+    return PredictedIntrons(organism, rows, compared, n_gaps, path, lengths, genome)
+
+
 def read_introns(path: PathLike) -> dict[Intron, float]:
     """Return the probabilities of the introns of a GFF3 file, as of ``seqmtl annotate``."""
     return {
@@ -78,18 +103,6 @@ def read_introns(path: PathLike) -> dict[Intron, float]:
             row.fields[6] == "-",
         ): float(row.fields[5])
         for row in read_rows(path)
-    }
-
-
-def introns_of(block: Block, sites_by_signal: SitesBySignal) -> dict[Intron, float]:
-    """Return the probabilities of the introns of a block of a scan, as its files have them."""
-    sites = sites_by_signal["introns"]
-    p = np.rint(sites["probability"] * 10**DECIMALS) / 10**DECIMALS
-    numbers, starts = block.contig.located(sites.starts)
-    columns = [numbers, starts, sites["ends"] - sites.starts + starts, sites.is_reverse, p]
-    return {
-        (block.contig.names[number], *intron): probability
-        for number, *intron, probability in zip(*(c.tolist() for c in columns), strict=True)
     }
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from seqmtl._html import fill
 from seqmtl._surroundings import has_matplotlib
 from seqmtl.files.write import write_lines
 from seqmtl.reporting import folder_sections, signal_sections
 from seqmtl.reporting.contents import FolderContents
 from seqmtl.reporting.folder import read_folder
+from seqmtl.reporting.html import fill
 from seqmtl.reporting.signal_sections import Values
 from seqmtl.reporting.summary_text import name_contents, summarise
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from seqmtl._html import data_url, embedded
 from seqmtl.evaluation.cells import Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.expected import failures
 from seqmtl.evaluation.metrics import RECALLS
-from seqmtl.evaluation.tables import Column, filled_table, reliability_rows
+from seqmtl.evaluation.tables import Column, cells, reliability_rows
 from seqmtl.explanation import draw_kmers, draw_logo, draw_poim, poim, top_kmers
 from seqmtl.files.streams import read_bytes
+from seqmtl.io.dataset import SUMMARY
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.reporting.contents import Signal
+from seqmtl.reporting.html import data_url, embedded
 
 _POIM_ORDER = 6
 _MAX_LOGOS = 12
@@ -29,8 +31,8 @@ Table = dict[str, Any]
 
 def table(columns: list[Column], rows: list[Any]) -> Table:
     """Return the headings and rows of a table, without empty columns."""
-    head, cells = filled_table(columns, rows)
-    return {"head": head, "rows": cells}
+    filled = [column for column in columns if any(column.cell(row) for row in rows)]
+    return {"head": [column.head for column in filled], "rows": cells(filled, rows)}
 
 
 def data(signal: Signal) -> Values:
@@ -54,7 +56,7 @@ def data(signal: Signal) -> Values:
         "sites": signal.text,
         "excluded": [[reason, f"{n:,}"] for reason, n in excluded],
         "leakage": [[name, f"{n:,}"] for name, n in _nested(summary["leakage"])],
-        "files": [signal.summary_file],
+        "files": [os.path.join(signal.folder, SUMMARY)],
     }
 
 
@@ -111,16 +113,16 @@ def results(methods: Mapping[str, Mapping[str, Any]], shown: str) -> Values:
     }
 
 
-def _best_in_bold(cells: Cells) -> Table:
+def _best_in_bold(table: Cells) -> Table:
     """Return the table of one metric; the best of a row is bold."""
     from markupsafe import Markup
 
     rows = []
-    for name, row in cells.items():
+    for name, row in table.items():
         best = best_of(row)
         texts = [Markup("<b>{}</b>").format(c) if m in best else str(c) for m, c in row.items()]
         rows.append([name, *texts])
-    return {"head": ["Organism", *next(iter(cells.values()))], "rows": rows}
+    return {"head": ["Organism", *next(iter(table.values()))], "rows": rows}
 
 
 def _precision(methods: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -166,9 +168,10 @@ def features(signal: Signal) -> Values:
     """
     if not signal.models:
         return {}
-    model = MultiTaskModel.load(signal.model_file)
+    path = signal.files[signal.main]
+    model = MultiTaskModel.load(path)
     names = model.tasks[:_MAX_LOGOS]
-    values: Values = {"n_others": len(model.tasks) - len(names), "files": [signal.model_file]}
+    values: Values = {"n_others": len(model.tasks) - len(names), "files": [path]}
     values |= {"kmers": [], "poims": []}
     if model.is_sliding:
         drawn = [embedded(partial(draw_kmers, top_kmers(model, name), name)) for name in names]

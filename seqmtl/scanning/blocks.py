@@ -3,59 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.finder import SiteFinder
+from seqmtl.scanning.filters import ScanSummary
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.genome import ContigTable
-from seqmtl.sequences.sites import Sites
+
+if TYPE_CHECKING:
+    from seqmtl.scanning.finder import SiteFinder
+    from seqmtl.splicing.finder import PairedFinder
 
 
-class Finder(Protocol):
-    """Interface of finders of sites, such as :class:`seqmtl.scanning.SiteFinder`.
-
-    Attributes
-    ----------
-    window : int
-        Bases of the shortest contig with a window.
-    block : int
-        Site starts to find at a time.
-    has_strand : bool
-        Whether a site is on a strand.
-    filters : SiteFilters
-        Which contigs to scan.
-    joins_contigs : bool
-        Whether several short contigs may be joined to one piece.
-    introns : float or None
-        Minimum probability of introns that are found, too; None for sites alone.
-    shortest_intron : int
-        Bases of the shortest one.
-    """
-
-    window: int
-    block: int
-    has_strand: bool
-    filters: SiteFilters
-    joins_contigs: bool
-    introns: float | None
-    shortest_intron: int
-
-    @property
-    def finders(self) -> tuple[SiteFinder, ...]:
-        """The finders of single signals."""
-
-    def find(
-        self, contig: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
-    ) -> dict[str, Sites]:
-        """Return the sites that start at first..last-1 of a contig, by signal.
-
-        They are plus before minus and by start; ``introns`` are among them, if there are any to be
-        found. Numbers of candidates, and of those removed by each filter, are added to `counts`.
-        """
+#: What finds the sites of one signal, or introns and their ends.
+Finder: TypeAlias = "SiteFinder | PairedFinder"
 
 
 class Block(NamedTuple):

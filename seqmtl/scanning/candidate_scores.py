@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from seqmtl.evaluation.expected import BLOCKS
 from seqmtl.exceptions import InputFormatError, errors_about
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
@@ -28,7 +29,6 @@ from seqmtl.training.example_source import ExampleSource, warn_if_trained_on
 
 logger = logging.getLogger(__name__)
 
-PathLike = str | os.PathLike[str]
 #: Bases scored at a time.
 BLOCK = 1 << 20
 #: Reason for candidates in regions that a dataset masks.
@@ -182,31 +182,30 @@ def score_labelled(
 ) -> list[CandidateScores]:
     """Score every candidate of a dataset, or the labelled windows of a file; see ``Model``."""
     (source,) = sources
+    split: str | None = source.split
     with errors_about(source.name):
-        scores = _of_source(model, source, what)
+        if source.dataset is not None:
+            scores = score_candidates(
+                model, source.dataset, split=source.split_or_none, organism=source.organism
+            )
+        else:
+            windows = source.read_to_score(model, require_labels=True)
+            model.site.check_consensus(windows, windows.labels)
+            has_several = len(model.site.consensus) > 1
+            scores = CandidateScores(
+                windows.labels,
+                model.decision_function(windows),
+                windows.tasks,
+                None,
+                model.site.consensus_of(windows) if has_several else None,
+            )
+            split = split if windows.splits is not None else None
+            source.warn_of_training_rows(windows, model, what)
+        warn_if_trained_on(model, source.paths, scores.names, split, what)
     p = None
     if model.curves and scores.counts is not None:
         p = model.probability(scores.scores, scores.tasks.tolist())
     return [scores._replace(signal=model.site.kind, probabilities=p)]
-
-
-def _of_source(model: MultiTaskModel, source: ExampleSource, what: str) -> CandidateScores:
-    if source.dataset is not None:
-        scores = score_candidates(
-            model, source.dataset, split=source.split_or_none, organism=source.organism
-        )
-        split: str | None = source.split
-    else:
-        windows = source.read_to_score(model, require_labels=True)
-        model.site.check_consensus(windows, windows.labels)
-        has_letters = model.site.consensus_of(windows) if len(model.site.consensus) > 1 else None
-        scores = CandidateScores(
-            windows.labels, model.decision_function(windows), windows.tasks, None, has_letters
-        )
-        split = source.split if windows.splits is not None else None
-        source.warn_of_training_rows(windows, model, what)
-    warn_if_trained_on(model, source.paths, scores.names, split, what)
-    return scores
 
 
 def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[Sites]:

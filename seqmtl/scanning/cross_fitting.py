@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl.adaptation.few_labels import train_with_few
+from seqmtl.files.streams import PathLike
 from seqmtl.io.dataset import (
     SplitGenome,
     chosen_organisms,
@@ -26,7 +27,7 @@ from seqmtl.io.dataset import (
     read_summary,
 )
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.scanning.candidate_scores import CandidateScores, PathLike, join_scores, score_regions
+from seqmtl.scanning.candidate_scores import CandidateScores, join_scores, score_regions
 from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.windows import concatenate
 from seqmtl.training.settings import settings_of

@@ -36,10 +36,8 @@ class SiteFilters:
     min_probability : float, optional
         Minimum probability.
     top : int, optional
-        Keep at most this many sites in every bin of `top_bases`, over both strands; ties go to the
-        one that starts first, plus before minus.
-    top_bases : int
-        Bases of a bin.
+        Keep at most this many sites in every megabase, over both strands; ties go to the one that
+        starts first, plus before minus.
 
     Raises
     ------
@@ -51,7 +49,6 @@ class SiteFilters:
     threshold: float | None = None
     min_probability: float | None = None
     top: int | None = None
-    top_bases: int = TOP_BASES
 
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
@@ -97,7 +94,7 @@ class SiteFilters:
             is_probable = probability(sites) >= self.min_probability
             sites = counts.keep("min_probability", sites, is_probable)
         if self.top is not None:
-            sites = counts.keep("top", sites, is_among_best(sites, self.top, self.top_bases))
+            sites = counts.keep("top", sites, is_among_best(sites, self.top))
         return sites
 
     def _in_regions(self, contig: str, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -110,9 +107,9 @@ class SiteFilters:
         return (before >= 0) & (starts < ends[np.maximum(before, 0)])
 
 
-def is_among_best(sites: Sites, top: int, top_bases: int = TOP_BASES) -> NDArray[np.bool_]:
+def is_among_best(sites: Sites, top: int) -> NDArray[np.bool_]:
     """Return which sites have the best scores of their bins; bins are complete."""
-    bins = sites.starts // top_bases
+    bins = sites.starts // TOP_BASES
     order = np.lexsort((sites.is_reverse, sites.starts, -sites["scores"], bins))
     ordered = bins[order]
     heads = np.searchsorted(ordered, ordered, side="left")

@@ -20,7 +20,7 @@ from seqmtl.linear_model.position_weights import (
     window_scorer,
 )
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.filters import ScanSummary, SiteFilters
+from seqmtl.scanning.filters import TOP_BASES, ScanSummary, SiteFilters
 from seqmtl.scanning.scan_loops import find_maxima
 from seqmtl.scanning.scanner import Scanner, SlidingScanner, WindowScanner
 from seqmtl.sequences import encode
@@ -60,10 +60,15 @@ class SiteFinder:
     ----------
     length, window : int
         Window length, and bases of the shortest contig that has a window: the same.
+    block : int
+        Site starts to find at a time.
     joins_contigs : bool
         Whether several contigs may be joined to one piece: unless a filter depends on the contig.
     introns, shortest_intron : None, 0
-        It finds sites alone.
+        It finds sites alone; a :class:`seqmtl.splicing.PairedFinder` has a minimum probability of
+        introns, and the bases of the shortest one.
+    finders : tuple of SiteFinder
+        The finders of single signals: itself.
     has_strand, has_letters : bool
         Whether a site is on a strand; whether its letters are reported.
     before, extent : int
@@ -102,12 +107,12 @@ class SiteFinder:
         self.log_odds = log_odds
         self.prior = prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
-        self.block = block if self.filters.top is None else self.filters.top_bases
+        self.block = block if self.filters.top is None else TOP_BASES
         self.joins_contigs = self.filters.regions is None and self.filters.top is None
 
     @property
     def finders(self) -> tuple[SiteFinder, ...]:
-        """The finders of single signals: itself."""
+        """Itself."""
         return (self,)  # an attribute would be a cycle, and hold the tables until it is collected
 
     @property
@@ -132,11 +137,12 @@ class SiteFinder:
     def find(
         self, piece: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
     ) -> dict[str, Sites]:
-        """Return the sites that start at first..last-1 of a contig; see `Finder`."""
-        counts = ScanSummary() if counts is None else counts
-        sites = self.find_sites(piece, first, last, counts)
-        counts.n_reported += len(sites)
-        return {self.signal: sites}
+        """Return the sites that start at first..last-1 of a contig, by signal.
+
+        They are plus before minus and by start. Numbers of candidates, and of those removed by each
+        filter, are added to `counts`.
+        """
+        return {self.signal: self.find_sites(piece, first, last, counts)}
 
     def find_sites(
         self, piece: ContigPiece, first: int, last: int, counts: ScanSummary | None = None
@@ -151,7 +157,9 @@ class SiteFinder:
         def probability(sites: Sites) -> NDArray[np.float64]:
             return self.probability(sites["scores"])
 
-        return self.filters.by_score(Sites.join(strands), probability, counts)
+        sites = self.filters.by_score(Sites.join(strands), probability, counts)
+        counts.n_reported += len(sites)
+        return sites
 
     def _find(
         self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: ScanSummary
@@ -367,5 +375,5 @@ def calibration_of(model: MultiTaskModel, organism: str) -> dict[str, Any]:
     return {
         "signal": model.site.kind,
         "log_odds": model.log_odds_of(organism) if is_classifier else None,
-        "prior": model.prevalence(organism) if "tasks" in model.training else None,
+        "prior": model.prevalence(organism),
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -173,25 +173,20 @@ class Predictor(ABC):
         order = np.lexsort([joined["strand"] == "-", joined["start"]])
         return Predictions(joined[order], np.concatenate(introns))
 
-    def unsupported(self, file_format: Format) -> Mapping[str, str]:
-        """Return the options of a scan that do not apply to it, with a message for each."""
-        return {}
-
     @abstractmethod
-    def check(self) -> None:
-        """Check what a scan needs besides."""
+    def check(self, options: Collection[str], file_format: Format) -> None:
+        """Check that a scan with some options, by their names, is possible."""
 
     @abstractmethod
     def signals(self, file_format: Format) -> tuple[str, ...]:
         """Return the signals to write in a format."""
 
     @property
-    @abstractmethod
     def is_calibrated(self) -> bool:
-        """Whether probabilities hold over the genome."""
+        """Whether probabilities hold over the genome, as those of a chain do for every organism."""
+        return True
 
-    @abstractmethod
-    def warn_if_uncalibrated(self) -> None:
+    def warn_if_uncalibrated(self) -> None:  # noqa: B027
         """Log what probabilities are, unless they hold over the genome."""
 
     def judge(self, contig: ContigPiece, chains: Sequence[IntronChain]) -> Iterator[JudgedChain]:
@@ -253,7 +248,7 @@ class SitePredictor(Predictor):
         model.log_relatives([self.organism])
         self.model = model
 
-    def check(self) -> None:
+    def check(self, options: Collection[str], file_format: Format) -> None:
         """Check that there are probabilities."""
         self.model.log_odds_of(self.organism)
 

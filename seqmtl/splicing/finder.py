@@ -56,7 +56,7 @@ class PairedFinder:
     Attributes
     ----------
     window, block, joins_contigs, introns, shortest_intron, has_strand
-        See :class:`seqmtl.scanning.blocks.Finder`.
+        See :class:`seqmtl.scanning.SiteFinder`.
     margin : int
         Bases on either side of a block that the chain sees.
     ends : list of EndFinder, two

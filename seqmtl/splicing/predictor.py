@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -66,18 +66,16 @@ class IntronPredictor(Predictor):
         log_warnings(self.organism, model.training["unlabelled"][self.organism])
         return model
 
-    def unsupported(self, file_format: Format) -> Mapping[str, str]:
-        """Return the options that do not apply, with a message for each."""
-        messages = {"threshold": "--threshold is not for a model of seqmtl pair; leave it out"}
-        if file_format.has_several_files or not file_format.has_introns:
-            messages["top"] = (
+    def check(self, options: Collection[str], file_format: Format) -> None:
+        """Check that the options apply, and the genome of a new organism can be read twice."""
+        if "threshold" in options:
+            raise UsageError("--threshold is not for a model of seqmtl pair; leave it out")
+        is_of_introns = file_format.has_introns and not file_format.has_several_files
+        if "top" in options and not is_of_introns:
+            raise UsageError(
                 "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
                 "choose sites by --min-probability"
             )
-        return messages
-
-    def check(self) -> None:
-        """Check that the genome of a new organism can be read twice."""
         if self.genome is not None and self.like is not None and is_read_once(self.genome):
             raise UsageError(
                 "--like with a model of seqmtl pair first reads the whole genome, so it cannot "
@@ -89,14 +87,6 @@ class IntronPredictor(Predictor):
         if file_format.is_together or self.like is not None:
             return ENDS
         return tuple(self.model.signals_of(self.organism))
-
-    @property
-    def is_calibrated(self) -> bool:
-        """True: the chain has probabilities of every organism."""
-        return True
-
-    def warn_if_uncalibrated(self) -> None:
-        """Do nothing."""
 
     @cached_property
     def _all_candidates(self) -> PairedFinder:

@@ -71,8 +71,7 @@ def stored_progress(
             raise
         raise TrainingInterrupted(
             f"interrupted; the progress is in {store.path}: repeat the command with --resume to "
-            "continue",
-            store.path,
+            "continue"
         ) from error
     finally:
         line.close()

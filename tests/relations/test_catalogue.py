@@ -60,7 +60,6 @@ def test_the_catalogue_lists_the_folder():
     assert catalogue.find("metazoa") == (FOLDER / "metazoa.nwk").read_text(encoding="utf-8")
     assert catalogue.find("metazoan") is None
     assert catalogue.find("../taxonomies/metazoa") is None
-    assert catalogue.table("nothing.tsv") is None
 
 
 @pytest.mark.parametrize("name", TREES)

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from seqmtl._html import fill
-from seqmtl.evaluation import add_expected, evaluate
+from seqmtl.evaluation import evaluate, expected_sites
 from seqmtl.evaluation.cells import draw_dots, metric_cells
 from seqmtl.reporting.figures import draw_lengths
+from seqmtl.reporting.html import fill
 from seqmtl.reporting.signal_sections import results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
@@ -25,7 +25,8 @@ def methods():
         found[method] = evaluate(
             labels, scores, tasks, auprc="auprc_genome", counts=np.ones(600), n_bootstrap=20
         )
-        add_expected(found[method], labels, 1 / (1 + np.exp(-scores)), tasks)
+        for name, facts in expected_sites(labels, 1 / (1 + np.exp(-scores)), tasks).items():
+            found[method]["tasks"][name] |= facts
     return found
 
 

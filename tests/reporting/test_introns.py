@@ -2,15 +2,12 @@
 
 import pytest
 
-from seqmtl.commands.scan import Scan
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.annotation import read_annotation
-from seqmtl.loading import load
 from seqmtl.reporting.introns import (
     PredictedIntrons,
     annotated_introns,
     intron_rows,
-    introns_of,
     likely_lengths,
     read_introns,
 )
@@ -56,11 +53,14 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
         {"min_probability": 0.5, "predicted": 3, "annotated": 1, "others": 2, "missed": 1},
         {"min_probability": 0.9, "predicted": 1, "annotated": 1, "others": 0, "missed": 1},
     ]
-    own = PredictedIntrons("ant", rows, "a/known.gff3")
+    own = PredictedIntrons("ant", rows, "a/known.gff3", 0, "", [], "")
     assert own.sentence() == (
         "ant: 3 introns predicted (p >= 0.5); 1 of the 2 introns in known.gff3 are among them."
     )
-    assert PredictedIntrons("ant", rows).sentence() == "ant: 3 introns predicted (p >= 0.5)."
+    assert (
+        PredictedIntrons("ant", rows, "", 0, "", [], "").sentence()
+        == "ant: 3 introns predicted (p >= 0.5)."
+    )
 
 
 def test_gaps_without_splice_sites_are_no_introns(tmp_path):
@@ -144,14 +144,6 @@ def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
     (tmp_path / "known.gtf").write_text("".join(exons))
     known = annotated_introns(read_annotation(tmp_path / "known.gtf"), {name})
     assert known == {(name, 10, 20, False)}
-
-
-def test_introns_in_memory_are_those_of_the_file(world, tmp_path):
-    genome = str(world.simulation / "genomes/a.fa")
-    scan = Scan(model="x", genome=genome, organism="a", output=f"{tmp_path}/x", format="all")
-    called = {}
-    scan.scan(load(world.paired), lambda block, sites: called.update(introns_of(block, sites)))
-    assert list(called.items()) == list(read_introns(f"{tmp_path}/x.introns.gff3").items()) != []
 
 
 def test_lengths_are_those_of_probable_introns():

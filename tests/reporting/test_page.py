@@ -213,7 +213,7 @@ def test_weights_of_models_do_not_stay_in_memory(results):
     if os.path.exists("/proc/self/maps"):
         with open("/proc/self/maps") as maps:
             assert str(results) not in maps.read()
-    assert MultiTaskModel.load(signal.model_file).W.shape[1]
+    assert MultiTaskModel.load(signal.files[signal.main]).W.shape[1]
 
 
 def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):

@@ -128,10 +128,11 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
 
 
 @pytest.mark.parametrize("top", [1, 7, 10_000])
-def test_top_of_every_bin(folder, every, tmp_path, top):
+def test_top_of_every_bin(folder, every, tmp_path, top, monkeypatch):
+    for module in ("filters", "finder"):
+        monkeypatch.setattr(f"seqmtl.scanning.{module}.TOP_BASES", 5_000)
     model = MultiTaskModel.load(folder / "model.seqmtl")
-    best = SiteFilters(top=top, top_bases=5_000)
-    finder = finder_of(model, "man", filters=best)
+    finder = finder_of(model, "man", filters=SiteFilters(top=top))
     summary = write_scan(tmp_path / "x.bed", read_contigs(folder / "genome.fa"), finder)
     rows = bed_rows(tmp_path / "x.bed")
     bins = defaultdict(list)

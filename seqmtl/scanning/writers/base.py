@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
 from seqmtl.exceptions import SeqmtlError
@@ -27,8 +25,8 @@ class TrackOptions(NamedTuple):
     ----------
     value : {"score", "probability"}
         Values in bigWig.
-    lengths : mapping of str to int, optional
-        Length of every contig in bases; required by bigWig, listed in GFF3.
+    lengths : mapping of str to int
+        Length of every contig in bases; required by bigWig, listed in GFF3. Default: unknown.
     number : int
         Number of their signal.
     strand : {"both", "+", "-"}
@@ -38,7 +36,7 @@ class TrackOptions(NamedTuple):
     """
 
     value: str = "score"
-    lengths: Mapping[str, int] | None = None
+    lengths: Mapping[str, int] = MappingProxyType({})
     number: int = 0
     strand: str = "both"
     min_probability: float | None = None
@@ -69,12 +67,9 @@ class SiteWriter(ABC):
     is_together : bool
         Whether the sites of all signals are in one file.
     is_track : bool
-        Whether it has a value for every site, and no more of it.
-    needs_lengths : bool
-        Whether it begins with the lengths of all contigs; such a file is compressed, and is not
-        written from its first byte to its last.
-    is_of_strand : bool
-        Whether it has the sites of one strand.
+        Whether it has a value for every site of a strand, and no more of it. Such a file begins
+        with the lengths of all contigs, is compressed, and is not written from its first byte to
+        its last.
     has_introns : bool
         Whether its lines are introns.
     lists_contigs : bool
@@ -103,8 +98,6 @@ class SiteWriter(ABC):
     suffixes: tuple[str, ...] = ()
     is_together = False
     is_track = False
-    needs_lengths = False
-    is_of_strand = False
     has_introns = False
     lists_contigs = False
     suffix_beside = ""
@@ -145,13 +138,6 @@ class SiteWriter(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Close what :meth:`begin` has opened; called also after an error."""
-
-    def values(self, sites: Sites) -> NDArray[np.float32]:
-        """Return the values of a track, raw scores or probabilities."""
-        scores: NDArray[np.float32] = sites["scores"]
-        if self.track.value == "score":
-            return scores
-        return self.finder.probability(scores).astype(np.float32)
 
     def _checked_prior(self) -> float:
         """Return the share of true sites at which the probabilities were calibrated."""

@@ -33,13 +33,13 @@ class BigwigWriter(SiteWriter):
 
     noun = "values"
     suffixes = (".bw", ".bigwig")
-    is_track = is_of_strand = needs_lengths = lists_contigs = True
+    is_track = lists_contigs = True
     suffix_beside = ".bw"
 
     def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self._is_reverse = track.strand == "-"
-        self._layout = BigWigLayout(track.lengths or {})
+        self._layout = BigWigLayout(track.lengths)
 
     def begin(self, output: IO[bytes]) -> None:
         """Write a provisional header and the contigs."""
@@ -51,9 +51,10 @@ class BigwigWriter(SiteWriter):
     def format(self, block: Block, sites_by_signal: SitesBySignal) -> tuple[PackedValues, int]:
         """Compress the values of a block."""
         sites = sites_by_signal[self.finder.signal].on_strand(self._is_reverse)
-        values = self.values(sites)
         if self.track.value == "score":
-            values = np.rint(values * _SCORE_STEPS) / _SCORE_STEPS
+            values = np.rint(sites["scores"] * _SCORE_STEPS) / _SCORE_STEPS
+        else:
+            values = self.finder.probability(sites["scores"]).astype(np.float32)
         numbers, starts = block.contig.located(sites.starts)
         names = block.contig.names
         return self._layout.pack(names, numbers, starts, values), len(sites)

@@ -56,7 +56,7 @@ class Format(NamedTuple):
     @property
     def needs_lengths(self) -> bool:
         """Whether the lengths of all contigs must be known."""
-        return any(writer.needs_lengths for writer in self.writers)
+        return any(writer.is_track for writer in self.writers)
 
     @property
     def lists_contigs(self) -> bool:
@@ -168,7 +168,7 @@ def _files(
         for number, signal in enumerate(signals[:1] if writer.has_introns else signals):
             is_separate = len(signals) > 1 and not writer.is_together
             path = inserted(name, signal) if is_separate else name
-            if writer.is_of_strand and has_strand:
+            if writer.is_track and has_strand:
                 yield inserted(path, "plus"), writer, number, "+"
                 yield inserted(path, "minus"), writer, number, "-"
             else:

@@ -77,8 +77,8 @@ class GffWriter(LineWriter):
 
     def header(self) -> list[str]:
         """Return the header lines."""
-        lengths = self.track.lengths or {}
-        regions = [f"##sequence-region {in_gff(name)} 1 {n}" for name, n in lengths.items()]
+        lengths = self.track.lengths.items()
+        regions = [f"##sequence-region {in_gff(name)} 1 {n}" for name, n in lengths]
         return ["##gff-version 3", *regions, *self.finder.description]
 
     def fields(self, block: Block, sites: Sites) -> Fields:
