@@ -38,6 +38,7 @@ from seqmtl.files.streams import check_regular
 from seqmtl.files.write import check_outputs, output_folder, write_json
 
 if TYPE_CHECKING:
+    from seqmtl.reporting.introns import Intron
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -78,6 +79,7 @@ class Annotate(Request):
         from seqmtl.commands.scan import Scan
         from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
+        from seqmtl.reporting.introns import introns_of
         from seqmtl.scanning.writers.formats import FORMATS, output_paths
         from seqmtl.splicing.model import PairedModel
         from seqmtl.splicing.new_organism import check_new
@@ -105,7 +107,11 @@ class Annotate(Request):
                 output=self._path(_SITES),
                 format="all",
             )
-            return self._summarise(name, model, scan.scan(model, lengths))
+            predicted: dict[Intron, float] = {}
+            entry = scan.scan(
+                model, lengths, lambda block, sites: predicted.update(introns_of(block, sites))
+            )
+            return self._summarise(name, model, entry, predicted)
 
     def organism_of(self, base: PairedModel) -> tuple[str, str | None]:
         """Return the name of the organism, and its relative; None if it is one of the model.
@@ -180,12 +186,15 @@ class Annotate(Request):
         model.save(self._path(_ADAPTED))
         return model
 
-    def _summarise(self, name: str, model: PairedModel, scan: Document) -> Document:
+    def _summarise(
+        self, name: str, model: PairedModel, scan: Document, predicted: dict[Intron, float]
+    ) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting import FolderContents, write_page
         from seqmtl.reporting.introns import predicted_introns
 
-        introns = predicted_introns(self.output, name, self.genome)
+        path = self._path(f"{_SITES}.introns.gff3")
+        introns = predicted_introns(path, predicted, name, self.genome)
         summary = {
             "schema_version": 1,
             "command": "annotate",

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.filters import ScanSummary, SiteFilters
     from seqmtl.scanning.predictor import Predictor
+    from seqmtl.scanning.scan import OnBlock
     from seqmtl.scanning.writers.formats import Format
     from seqmtl.splicing.model import PairedModel
 
@@ -140,8 +141,12 @@ class Scan(_options.Relatives):
         self,
         model: MultiTaskModel | PairedModel,
         lengths: Mapping[str, int] | None = None,
+        on_block: OnBlock | None = None,
     ) -> Document:
-        """Scan with a model that is loaded already, and lengths of contigs that are known."""
+        """Scan with a model that is loaded already, and lengths of contigs that are known.
+
+        See :meth:`run`, and `write_scan` for `on_block`.
+        """
         from seqmtl.files.write import check_outputs
         from seqmtl.scanning.writers.formats import format_of, output_paths
 
@@ -149,7 +154,7 @@ class Scan(_options.Relatives):
             raise UsageError("sites and summary cannot both go to standard output; name a file")
         file_format = format_of(self.format, self.output)
         if file_format.has_introns and self.min_probability is None:
-            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, lengths)
+            return replace(self, min_probability=_MIN_PROBABILITY).scan(model, lengths, on_block)
         predictor = model.predictor(self.organism, like=self.like, genome=self.genome)
         predictor.check([each.name for each in self.given()], file_format)
         files = output_paths(
@@ -162,7 +167,7 @@ class Scan(_options.Relatives):
         check_outputs([self.model, self.genome, self.regions], [*files, self.json])
         lengths = lengths or self._lengths(file_format)
         filters = self._filters(file_format, lengths)
-        entry = self._scan(predictor, file_format, files, filters, lengths)
+        entry = self._scan(predictor, file_format, files, filters, lengths, on_block)
         if self.json:
             self._write_summary(file_format.name, entry)
         return entry
@@ -208,6 +213,7 @@ class Scan(_options.Relatives):
         files: list[str],
         filters: SiteFilters,
         lengths: Mapping[str, int],
+        on_block: OnBlock | None,
     ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         from seqmtl.io.genome import read_contigs
@@ -230,6 +236,7 @@ class Scan(_options.Relatives):
                 file_format=file_format.name,
                 track=TrackOptions(value, lengths),
                 progress=lambda n: line.update(partial(progress_text, n, n_bases)),
+                on_block=on_block,
             )
         seconds = time.perf_counter() - started
         entry = {

@@ -14,7 +14,7 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.loading import load_site_model
 from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
-from seqmtl.reporting.introns import predicted_introns
+from seqmtl.reporting.introns import predicted_introns, read_introns
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
@@ -109,9 +109,10 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
             _add_dataset(contents, path)
     elif document.get("command") == "annotate" and {"seqmtl_version", "scans"} <= keys:
         organism, genome = document["organism"], document["genome"]
+        introns = os.path.join(os.path.dirname(path), "sites.introns.gff3")
         annotation = contents.annotations.get(organism)
         contents.introns[name] = predicted_introns(
-            os.path.dirname(path), organism, genome, annotation
+            introns, read_introns(introns), organism, genome, annotation
         )
     elif {"schema_version", "model", "signals", "split"} <= keys:
         contents.pairs[name] = document

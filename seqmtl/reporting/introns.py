@@ -7,19 +7,23 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import numpy as np
+
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
 from seqmtl.io.transcripts import Annotation
 from seqmtl.io.tsv import read_rows
 from seqmtl.linear_model.site import Site
+from seqmtl.scanning.blocks import Block
+from seqmtl.scanning.writers.base import SitesBySignal
+from seqmtl.scanning.writers.lines import DECIMALS
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
 
 _LEVELS = (0.1, 0.5, 0.9)
 _LIKELY = 1  # level of the summary
-_FILE = "sites.introns.gff3"
 
 
 class PredictedIntrons(NamedTuple):
@@ -65,17 +69,20 @@ class PredictedIntrons(NamedTuple):
 
 
 def predicted_introns(
-    folder: str, organism: str, genome: str, annotation: Annotation | None = None
+    path: str,
+    predicted: Mapping[Intron, float],
+    organism: str,
+    genome: str,
+    annotation: Annotation | None = None,
 ) -> PredictedIntrons:
-    """Return the introns in a folder of ``seqmtl annotate``, compared with an annotation.
+    """Return the introns of a file and their probabilities, compared with an annotation.
 
     Raises
     ------
     SeqmtlError
-        If there is no file of introns, or the genome, or the annotation is not of it.
+        If there is no genome, or the annotation is not of it.
     """
-    path = os.path.join(folder, _FILE)
-    predicted, annotated, n_gaps = read_introns(path), None, 0
+    annotated, n_gaps = None, 0
     if annotation is not None:
         contigs = {intron[0] for intron in predicted}
         gaps = annotated_introns(annotation, contigs)
@@ -103,6 +110,18 @@ def read_introns(path: PathLike) -> dict[Intron, float]:
             row.fields[6] == "-",
         ): float(row.fields[5])
         for row in read_rows(path)
+    }
+
+
+def introns_of(block: Block, sites_by_signal: SitesBySignal) -> dict[Intron, float]:
+    """Return the probabilities of the introns of a block of a scan, as its files have them."""
+    sites = sites_by_signal["introns"]
+    p = np.rint(sites["probability"] * 10**DECIMALS) / 10**DECIMALS
+    numbers, starts = block.contig.located(sites.starts)
+    columns = [numbers, starts, sites["ends"] - sites.starts + starts, sites.is_reverse, p]
+    return {
+        (block.contig.names[number], *intron): probability
+        for number, *intron, probability in zip(*(c.tolist() for c in columns), strict=True)
     }
 
 

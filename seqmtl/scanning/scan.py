@@ -14,10 +14,13 @@ from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks
 from seqmtl.scanning.filters import ScanSummary
-from seqmtl.scanning.writers.base import SiteWriter, TrackOptions
+from seqmtl.scanning.writers.base import SitesBySignal, SiteWriter, TrackOptions
 from seqmtl.scanning.writers.formats import format_of, make_writers
 
 _log = logging.getLogger(__name__)
+
+#: Called with every block and its sites by signal, in the order of the genome.
+OnBlock = Callable[[Block, SitesBySignal], None]
 
 
 def write_scan(
@@ -28,6 +31,7 @@ def write_scan(
     file_format: str | None = None,
     track: TrackOptions | None = None,
     progress: Callable[[int], None] | None = None,
+    on_block: OnBlock | None = None,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -55,6 +59,8 @@ def write_scan(
         Options of the files.
     progress : callable, optional
         Called with the number of bases scanned.
+    on_block : callable, optional
+        Called with every block and its sites by signal, in the order of the genome.
 
     Returns
     -------
@@ -80,9 +86,11 @@ def write_scan(
             stack.callback(writer.close)
         n_scanned = 0
         blocks = cut_blocks(prefetch(contigs), finder, summary)
-        for block, counts, texts in in_order(work, blocks):
+        for block, sites, counts, texts in in_order(work, blocks):
             for writer, text in zip(writers, texts, strict=True):
                 writer.write(text, files[writer.path])
+            if on_block is not None:
+                on_block(block, sites)
             summary.add(counts)
             n_scanned += block.n_bases
             if progress is not None:
@@ -100,11 +108,11 @@ def write_scan(
 
 def _scan_block(
     block: Block, finder: Finder, writers: Sequence[SiteWriter]
-) -> tuple[Block, ScanSummary, list[Any]]:
+) -> tuple[Block, SitesBySignal, ScanSummary, list[Any]]:
     """Score and format one block for every writer; runs in a worker thread."""
     counts = ScanSummary()
     sites = finder.find(*block, counts)
-    return block, counts, [writer.format(block, sites) for writer in writers]
+    return block, sites, counts, [writer.format(block, sites) for writer in writers]
 
 
 def _finish(path: str, writers: Sequence[SiteWriter], files: Mapping[str, IO[bytes]]) -> None:
