@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.simulation import default_tree, simulate, write_simulation
 from seqmtl.simulation.trees import drift_traits, read_organisms
-from tests.crashes import die_at_renames, files_of
 from tests.oracles.annotation import reverse_complement
 
 TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
@@ -456,30 +455,6 @@ def test_a_demonstration_replaces_only_its_own_files(tmp_path, seqmtl):
     shown = seqmtl(f"demo -o {tmp_path}", 1).err
     assert "must be empty or of an earlier demonstration, but it has donor.seqmtl" in shown
     assert [path.name for path in tmp_path.iterdir()] == ["donor.seqmtl"]
-
-
-def test_a_simulation_that_was_killed_is_repeated(tmp_path):
-    """Killed while files get their names: what is there is known for its own."""
-    command = "simulate -o OUT --tree '(a:1,b:1);' --chromosome-length 30000 --windows 20"
-    whole, died = die_at_renames(tmp_path / "runs", command, (1, 4, 9))
-    assert len(died) == 3
-    for folder in died:
-        assert files_of(folder) == files_of(whole)
-
-
-def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
-    made, out = simulate("(a:1,b:1);", n_windows=20, chromosome_length=30_000), tmp_path / "out"
-
-    def fail(*_arguments):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("seqmtl.simulation.writing.write_lines", fail)
-    for before in ([], [out]):
-        for folder in before:
-            folder.mkdir()
-        with pytest.raises(OSError, match="No space left"):
-            write_simulation(made, out)
-        assert list(tmp_path.rglob("*")) == before
 
 
 def test_genomes_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
