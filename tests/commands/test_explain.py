@@ -11,7 +11,6 @@ import pytest
 from seqmtl import JointFeatures, PositionalKmers, TaskKernel
 from seqmtl.commands.main import main
 from seqmtl.explanation import poim
-from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
 from tests.explanation.test_poim import make_model
 
@@ -195,13 +194,6 @@ def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_pa
         assert (tmp_path / "summary.json").read_text() == content
     (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())
     explain(model, "-o", tmp_path, "--max-order", 2, "--organism", "fly")
-
-
-def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, explain):
-    make_model(Numeric(), 30, tasks=TASKS).save(tmp_path / "numbers.seqmtl")
-    told = explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out", code=1)
-    assert "is a model of numbers; use it in Python" in told
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_relative_without_data_is_not_explained(tmp_path, explain):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import gzip
 import html
 import json
-import logging
 import shlex
 import subprocess
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from seqmtl import (
     read_dataset,
 )
 from seqmtl.commands.main import main
-from seqmtl.commands.train import Train
 from seqmtl.io.annotation import read_annotation
 from seqmtl.linear_model.site import Site
 from seqmtl.simulation import simulate, write_simulation
@@ -290,29 +287,3 @@ def test_the_functions_of_python_do_what_the_commands_do(model, table, tmp_path,
     assert trained.training["command"].startswith(f"seqmtl.train(data='{table}', window=31, ")
     with pytest.raises(ValueError, match="C must be a finite number above 0, got 0"):
         package.train(table, output=tmp_path / "m", C=0)
-
-
-def test_train_says_what_it_chose_and_what_comes_next(caplog):
-    tasks = {
-        "ant": {"C": 1.0, "trust": 0.5, "auroc": 0.9, "auprc": 0.8},
-        "bee": {"C": 1.0, "trust": 0.75, "auroc": 0.95, "auprc": 0.7},
-    }
-    model = SimpleNamespace(
-        training={"selection": {"n": 1_200, "tasks": tasks}}, inputs="windows", is_sliding=True
-    )
-    with caplog.at_level(logging.INFO, "seqmtl"):
-        Train(data=("x.tsv",), output="m.seqmtl")._tell_choices(model)
-        Train(data=("x.tsv",), output="t.seqmtl", tree="t.nwk")._tell_choices(model)
-    chosen, accuracy, following, by_tree, *_ = caplog.messages
-    assert chosen == (
-        "m.seqmtl: k-mers wherever they are, cost 1, trust in the other organisms 62% (50% to "
-        "75%); 0%: alone, 100%: all alike"
-    )
-    assert accuracy == (
-        "m.seqmtl: cross-validated on 1,200 windows: AUROC 0.925 (0.900 to 0.950), AUPRC 0.750 "
-        "(0.700 to 0.800)"
-    )
-    assert following == (
-        "next: seqmtl evaluate m.seqmtl FILE, on windows that it was not trained on"
-    )
-    assert by_tree.endswith("0%: alone, 100%: as the tree or table says")

@@ -10,7 +10,7 @@ import pytest
 
 from seqmtl import COMMANDS, commands
 from seqmtl.commands._help import described
-from seqmtl.commands._parser import Parser, did_you_mean
+from seqmtl.commands._parser import Parser
 from seqmtl.commands._request import name_of, options_of
 from seqmtl.commands.main import GROUPS, command_named, command_names
 from tests.invocation import python
@@ -132,11 +132,6 @@ def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
         assert message in seqmtl(command, 2).err
     # what is in files is data
     assert "seqmtl: error: " in seqmtl(f"{scan}.gz {fly} -o {tmp_path}/x.bed", 1).err
-
-
-def test_near_misses_are_alike():
-    assert did_you_mean("calibrat", ["calibrate", "simulate"]) == "; did you mean 'calibrate'?"
-    assert did_you_mean("q", ["calibrate"]) == ""
 
 
 def test_neither_help_nor_version_needs_numpy():

@@ -33,6 +33,7 @@ COMMANDS = (
     "evaluate {m} {table} --json {tmp}/x.json",
     "calibrate {m} {table} -o {tmp}/c",
     "adapt {m} {table} --organism new -o {tmp}/a",
+    "explain {m} {table} -o {tmp}/x",
     "scan {m} {table} -o {tmp}/x.bed",
     "variants {m} --vcf {table} --fasta {table} -o {tmp}/x.vcf",
 )

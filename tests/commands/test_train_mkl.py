@@ -124,9 +124,19 @@ class TestLearntSimilarity:
 
 class TestSelection:
     def test_the_default_chooses_and_info_says_what(self, train, tmp_path, seqmtl):
-        model, _ = train("--tree '{tree}'")
+        model, told = train("--tree '{tree}'")
         chosen = model.training["selection"]
         assert set(chosen["tasks"]) == set(NAMES)
+        for key, form, before in (
+            ("C", ".3g", "k-mers at their positions, cost "),
+            ("trust", ".0%", "trust in the other organisms "),
+            ("auroc", ".3f", f"cross-validated on {chosen['n']} windows: AUROC "),
+        ):
+            values = [task[key] for task in chosen["tasks"].values()]
+            mean, low, high = (f"{x:{form}}" for x in (np.mean(values), min(values), max(values)))
+            assert before + (mean if low == high else f"{mean} ({low} to {high})") in told
+        assert "0%: alone, 100%: as the tree or table says" in told
+        assert f"next: seqmtl evaluate {tmp_path}/m.seqmtl FILE, on windows that it was" in told
         assert set(chosen["relations"]) == {"tree(text)", "all alike"}
         assert not (tmp_path / "m.seqmtl.checkpoint").exists()
         output = seqmtl(f"info {tmp_path}/m.seqmtl").out
