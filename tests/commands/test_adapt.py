@@ -11,16 +11,9 @@ from seqmtl.sequences import concatenate
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import fit
 from tests.adaptation.test_adaptation import TREE, windows_of
+from tests.invocation import write_windows
 
 OTHERS = ("ape", "fly", "bee")
-
-
-def write_table(path, *parts, organism=True):
-    lines = [("organism\t" if organism else "") + "label\tsequence\tsplit"]
-    for part in parts:
-        for name, label, text in zip(part.tasks, part.labels, part.sequences(), strict=True):
-            lines.append((f"{name}\t" if organism else "") + f"{label}\t{text}\ttrain")
-    path.write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +24,8 @@ def folder(tmp_path_factory):
     kernel = TaskKernel.from_tree(TREE, OTHERS)
     model, _ = fit(Examples.of(windows), features=PositionalKmers("wd:3"), task_kernel=kernel)
     model.save(folder / "old.seqmtl")
-    write_table(folder / "few.tsv", windows_of("man", 60, 5), windows_of("fly", 30, 6))
-    write_table(folder / "plain.tsv", windows_of("man", 60, 5), organism=False)
+    write_windows(folder / "few.tsv", windows_of("man", 60, 5), windows_of("fly", 30, 6))
+    write_windows(folder / "plain.tsv", windows_of("man", 60, 5), has_organisms=False)
     (folder / "tree.nwk").write_text(TREE)
     return folder
 

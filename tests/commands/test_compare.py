@@ -16,6 +16,8 @@ from seqmtl.commands.main import main
 from seqmtl.comparison import Comparison, Result, runs
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
+from tests.invocation import write_windows
+from tests.linear_model.cases import motif_windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --train-size 30 --json out.json"
@@ -23,20 +25,9 @@ OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --train-size 30 --json out.json
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    lines = ["organism\tlabel\tsequence\tsplit"]
-    for i in range(600):
-        site = rng.random() < 0.4
-        letters = rng.choice(list("ACGT"), 20)
-        if site:
-            letters[8:12] = np.where(rng.random(4) < 0.7, list("AGCC"), letters[8:12])
-        split = "test" if i % 4 == 0 else "train"
-        lines.append(
-            f"{('ape', 'man', 'fly')[i % 3]}\t{1 if site else -1}\t{''.join(letters)}\t{split}"
-        )
-    path = tmp_path_factory.mktemp("data") / "windows.tsv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    windows = motif_windows(600, ("ape", "man", "fly"), length=20, at=8)
+    splits = ["test", "train", "train", "train"] * 150
+    return write_windows(tmp_path_factory.mktemp("data") / "windows.tsv", windows, splits=splits)
 
 
 @pytest.fixture

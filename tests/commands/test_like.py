@@ -13,7 +13,7 @@ from seqmtl.sequences import concatenate
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import fit
 from tests.adaptation.test_adaptation import MOTIFS, windows_of
-from tests.commands.test_adapt import write_table
+from tests.invocation import write_windows
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, mon
     told = seqmtl("info starter:dnor", 2).err
     assert "did you mean starter:donor?" in told
     monkeypatch.chdir(tmp_path)
-    write_table(tmp_path / "few.tsv", windows_of("man", 60, 5))
+    write_windows(tmp_path / "few.tsv", windows_of("man", 60, 5))
     for command in ("calibrate starter:donor few.tsv", "adapt starter:donor few.tsv --organism m"):
         shown = seqmtl(f"{command} -o starter:donor", 1).err
         assert "cannot write starter:donor: models of the package" in shown
@@ -159,7 +159,7 @@ def path(tmp_path_factory):
 
 def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, tmp_path, seqmtl):
     test = windows_of("ape", 90, 4)
-    write_table(tmp_path / "new.tsv", test)
+    write_windows(tmp_path / "new.tsv", test)
     options = f"{path} {tmp_path}/new.tsv --split all --like chimp"
     shown = seqmtl(f"predict {options}")
     rows = [line.split("\t") for line in shown.out.splitlines()[1:]]

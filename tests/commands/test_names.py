@@ -7,8 +7,9 @@ from seqmtl import MultiTaskModel, MultiTaskSVC, PositionalKmers, TaskKernel, Wi
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import read_windows
+from tests.adaptation.test_adaptation import windows_of
+from tests.invocation import write_windows
 
-LENGTH = 21
 QUICK = "--selection none --features wd:2"
 
 
@@ -16,23 +17,16 @@ def contents(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def windows(*organisms, n=24, seed=0):
-    """Return a table with true sites that have AGGT in the middle."""
-    random = np.random.default_rng(seed)
-    rows = ["organism\tlabel\tsequence"]
-    for organism in organisms:
-        for i in range(n):
-            letters = "".join(random.choice(list("ACGT"), LENGTH))
-            is_true = i % 2
-            text = letters[:8] + "AGGT" + letters[12:] if is_true else letters
-            rows.append(f"{organism}\t{2 * is_true - 1}\t{text}")
-    return "\n".join(rows) + "\n"
+def write(path, *organisms):
+    """Write 24 windows of every organism, true sites have TAGT behind AG."""
+    parts = (windows_of(name, 24, 0, length=21, motif="TAGT") for name in organisms)
+    return write_windows(path, *parts)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("names")
-    (folder / "data.tsv").write_text(windows("c_elegans", "human"))
+    write(folder / "data.tsv", "c_elegans", "human")
     random = np.random.default_rng(1)
     (folder / "g.fa").write_text(f">chr1\n{''.join(random.choice(list('ACGT'), 500))}\n")
     (folder / "v.vcf").write_text(
@@ -102,7 +96,7 @@ def test_training_says_the_leaves_once(run):
 
 def test_three_names_of_one_organism_are_refused(folder, run):
     names = ["c_elegans", "C. elegans", "Caenorhabditis elegans"]
-    (folder / "three.tsv").write_text(windows(*names))
+    write(folder / "three.tsv", *names)
     before = contents(folder)
     for command in (
         "train three.tsv -o out.model",
@@ -123,7 +117,7 @@ def test_three_names_of_one_organism_are_refused(folder, run):
 
 
 def test_a_common_initial_is_no_common_name(folder, run):
-    (folder / "two.tsv").write_text(windows("c_elegans", "Cunninghamella elegans"))
+    write(folder / "two.tsv", "c_elegans", "Cunninghamella elegans")
     assert "'" not in run(f"train two.tsv {QUICK} -o two")
     model = MultiTaskModel.load(folder / "two")
     assert model.match("worm") == "c_elegans"
@@ -138,7 +132,7 @@ def test_calibrating_with_a_stranger_or_with_two_names_of_a_task(folder, run):
         ),
         (("worm", "human", "Homo sapiens"), "every organism must have one name, got 'human'"),
     ):
-        (folder / "c.tsv").write_text(windows(*organisms))
+        write(folder / "c.tsv", *organisms)
         assert message in run("calibrate model c.tsv -o out.model", 1)
         assert not (folder / "out.model").exists()
 

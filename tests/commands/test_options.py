@@ -39,19 +39,6 @@ def test_an_empty_text_is_refused_before_work(tmp_path, monkeypatch, seqmtl, com
     assert not list(tmp_path.iterdir())
 
 
-def test_an_empty_text_is_refused_in_python():
-    with pytest.raises(UsageError, match="tree must have a value, got an empty text"):
-        package.train("w.tsv", output="m", tree="")
-
-
-def test_json_is_a_file_in_all_commands_that_have_it():
-    for name in command_names():
-        for each in options_of(command_named(name)):
-            if each.name == "json":
-                assert not each.is_flag, name
-                assert each.metavar == "FILE"
-
-
 def test_info_writes_json_into_a_file(world, tmp_path, seqmtl):
     model = world.trained("donor")
     shown = seqmtl(f"info {model} --json {tmp_path}/x.json").out

@@ -13,6 +13,7 @@ from seqmtl import load
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 from seqmtl.training.checkpoint import Checkpoint
+from tests.invocation import write_windows
 from tests.linear_model.cases import assert_same_optimum, motif_windows
 
 TOL = 1e-3
@@ -54,12 +55,7 @@ main(sys.argv[3:])
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     windows = motif_windows(900, ("ape", "man", "fly"), length=20, at=8)
-    lines = ["organism\tlabel\tsequence"]
-    for row in zip(windows.tasks, windows.labels, windows.sequences(), strict=True):
-        lines.append("\t".join(map(str, row)))
-    path = tmp_path_factory.mktemp("table") / "windows.tsv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_windows(tmp_path_factory.mktemp("table") / "windows.tsv", windows)
 
 
 def _trained(seqmtl, command, output):

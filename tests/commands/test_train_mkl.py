@@ -13,6 +13,8 @@ from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, Positio
 from seqmtl.io import read_windows
 from seqmtl.training import checkpoint as checkpoints
 from seqmtl.training import fit, selection
+from tests.adaptation.test_adaptation import windows_of
+from tests.invocation import write_windows
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
@@ -29,17 +31,9 @@ FILES = {
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Return a folder with labelled windows around AG at 8, and sources of similarity."""
-    rng = np.random.default_rng(0)
-    lines = ["organism\tlabel\tsequence"]
-    for i in range(180):
-        is_site = rng.random() < 0.4
-        letters = rng.choice(list("ACGT"), 20)
-        letters[8:10] = ["A", "G"]
-        if is_site:
-            letters[10:13] = np.where(rng.random(3) < 0.7, list("CCT"), letters[10:13])
-        lines.append(f"{NAMES[i % 3]}\t{1 if is_site else -1}\t{''.join(letters)}")
     folder = tmp_path_factory.mktemp("data")
-    (folder / "windows.tsv").write_text("\n".join(lines) + "\n")
+    parts = [windows_of(name, 60, seed) for seed, name in enumerate(NAMES)]
+    write_windows(folder / "windows.tsv", *parts)
     for name, text in FILES.items():
         (folder / name).write_text(text)
     return folder

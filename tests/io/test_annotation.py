@@ -1,8 +1,6 @@
 """Transcripts of GFF3, GTF and BED12: one gene in many dialects, bad files, and an oracle."""
 
 import gzip
-from collections import Counter
-from itertools import pairwise
 
 import pytest
 
@@ -548,26 +546,3 @@ def test_the_stop_codon_may_follow_the_coding_sequence(write, strand, exons, cds
     text = "".join(row(*exon, strand) for exon in exons) + row(*cds, strand, "CDS", phase="0")
     annotation = read_annotation(write(text))
     assert annotated_sites(annotation, "stop", 20)["alternatives"].tolist() == [expected]
-
-
-def test_introns_against_gffutils(shared_data, tmp_path):
-    gffutils = pytest.importorskip("gffutils")
-    source = shared_data / "genomes_1pct" / "a_thaliana.1pct.gff3.gz"
-    rows = [r for r in gzip.open(source, "rt") if "\tTAIR10\t" in r]
-    path = tmp_path / "tair.gff3"
-    path.write_text("".join(rows))
-    database = gffutils.create_db(
-        str(path), ":memory:", merge_strategy="create_unique", keep_order=False
-    )
-    exons, expected = {}, Counter()
-    for exon in database.features_of_type(("exon", "pseudogenic_exon"), order_by=("start",)):
-        for parent in exon.attributes["Parent"]:
-            exons.setdefault(parent, []).append(exon)
-    for of_transcript in exons.values():
-        for left, right in pairwise(of_transcript):
-            expected[(left.seqid, left.end, right.start - 1)] += 1
-    found = Counter(
-        (t.contig, *intron) for t in read_annotation(path).transcripts for intron in t.introns
-    )
-    assert found == expected
-    assert len(found) == 1537

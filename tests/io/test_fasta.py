@@ -158,12 +158,6 @@ def test_names_of_several_words_in_headers(write, header, organism):
     assert row == ("s", organism, 1, "ACGT")
 
 
-def test_species_of_one_genus_are_two_organisms(write):
-    text = ">a organism=Drosophila melanogaster label=1\nAC\n"
-    windows = read_windows(write(text + text.replace("melanogaster", "simulans")))
-    assert windows.task_names == ("Drosophila melanogaster", "Drosophila simulans")
-
-
 def test_splits_in_headers(write):
     text = ">a split=train label=1\nAC\n>b label=0 Split=test\nGT\n>c split=train label=0\nCC\n"
     windows = read_windows(write(text))
@@ -190,15 +184,6 @@ def test_names_may_be_repeated(write, caplog):
         ("a", "task", -1, "CC"),
     ]
     assert not caplog.messages
-
-
-def test_window_takes_the_centre(write):
-    windows = read_windows(write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False)
-    assert windows.sequences() == ["TACG", "CGTA"]
-    assert windows.codes.size == 8
-    assert windows.task_names == ("task",)
-    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
-        read_windows(write(TEXT), window=0)
 
 
 BAD_WINDOWS = [

@@ -54,12 +54,24 @@ def digest(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module", params=SIGNALS)
-def written(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Return folders with a small simulation of each signal."""
+    path = tmp_path_factory.mktemp("simulated")
+    for signal in SIGNALS:
+        write_simulation(simulate(**SMALL, signal=signal, window=101), path / signal)
+    return {signal: path / signal for signal in SIGNALS}
+
+
+@pytest.fixture(params=SIGNALS)
+def written(request, folders):
     """Return a folder with a small simulation of one signal, and the signal."""
-    folder = tmp_path_factory.mktemp("simulated") / request.param
-    write_simulation(simulate(**SMALL, signal=request.param, window=101), folder)
-    return folder, request.param
+    return folders[request.param], request.param
+
+
+@pytest.fixture
+def folder(folders):
+    return folders["donor"]
 
 
 # Files
@@ -137,13 +149,6 @@ def sites_of(genes: dict[str, Gene], signal: str) -> dict[str, tuple[str, int, i
             first = start if (signal == "donor") == (strand == "+") else end - 2
             sites[f"{name}.{number}"] = (gene.contig, first, first + 2, strand)
     return sites
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("simulated") / "donor"
-    write_simulation(simulate(**SMALL, signal="donor", window=101), folder)
-    return folder
 
 
 def test_windows_are_cut_around_the_sites_of_the_annotation(written):
@@ -254,19 +259,16 @@ def test_fewer_windows_are_a_subset():
 
 
 def test_close_leaves_have_more_similar_motifs():
-    for seed in range(2):
-        made = simulate(
-            TREE, seed=seed, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0
-        )
-        profiles = []
-        for genome in made.genomes:
-            is_true, windows = genome.sites["labels"] > 0, made.windows(genome) & 0xDF
-            letters = windows[is_true, 40:115]
-            profiles.append(np.stack([(letters == ord(c)).mean(axis=0) for c in "ACGT"]))
-            is_y = np.isin(windows[:, 58:70], [ord("C"), ord("T")]).mean(axis=1)
-            assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05  # a pyrimidine tract
-        a, b, c = profiles
-        assert np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
+    made = simulate(TREE, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0)
+    profiles = []
+    for genome in made.genomes:
+        is_true, windows = genome.sites["labels"] > 0, made.windows(genome) & 0xDF
+        letters = windows[is_true, 40:115]
+        profiles.append(np.stack([(letters == ord(c)).mean(axis=0) for c in "ACGT"]))
+        is_y = np.isin(windows[:, 58:70], [ord("C"), ord("T")]).mean(axis=1)
+        assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05  # a pyrimidine tract
+    a, b, c = profiles
+    assert np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
 
 
 def test_traits_are_stationary_and_correlate_by_path_length():
