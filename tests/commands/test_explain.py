@@ -149,22 +149,6 @@ def test_all_views_are_in_all_files(tmp_path, data, explain):
         assert float(row["weight"]) == pytest.approx(expected, rel=1e-4, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--organism", "zebra"], "task 'zebra' is not in this model"),
-        (["--background", "data"], "no option --background; seqmtl.explanation.poim in Python"),
-        (["--max-order", "11"], "--max-order must be an integer from 1 to 10, got 11"),
-    ],
-)
-def test_wrong_requests_are_refused_before_anything_is_written(
-    model, tmp_path, explain, options, message
-):
-    out = tmp_path / "out"
-    assert message in explain(model, *options, "-o", out, code=2)
-    assert not out.exists()
-
-
 def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, write, explain):
     out = ["-o", tmp_path / "out"]
     short = write("organism\tlabel\tsequence\nfly\t1\tACGT\n", "short.tsv")

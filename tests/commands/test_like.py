@@ -113,22 +113,7 @@ def test_a_new_organism_is_placed_by_its_name_in_the_tree(tmp_path, seqmtl):
     assert "mean weights of all" in seqmtl(f"{command} Nasonia --like auto").err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--like 'Apis melifera'", "did you mean 'Apis_mellifera'"),
-        ("--like bee --organism fly", "in the model already"),
-    ],
-)
-def test_bad_input(scan, options, message):
-    assert message in scan(options, code=2)[1]
-
-
-def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
-    message = "starter:tss is not a shipped model .starter:acceptor, starter:donor, starter:splice"
-    assert re.search(message, scan("", "starter:tss", code=2)[1])
-    told = seqmtl("info starter:dnor", 2).err
-    assert "did you mean starter:donor?" in told
+def test_a_shipped_model_is_no_output(tmp_path, monkeypatch, seqmtl):
     monkeypatch.chdir(tmp_path)
     write_windows(tmp_path / "few.tsv", windows_of("man", 60, 5))
     for command in ("calibrate starter:donor few.tsv", "adapt starter:donor few.tsv --organism m"):

@@ -81,29 +81,6 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
         )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("", "give --tree or --source, or --similarity TSV or individual"),
-        ("--similarity union", "union does not list organisms; give --organisms"),
-        ("--source taxonomy=folder", "tree does not list organisms; give --organisms"),
-        ("--tree t --similarity smooth:1,-2", "--similarity must be a finite number .*, got -2"),
-        ("--tree t --similarity smooth:1,x", "--similarity must have numbers after smooth:"),
-        ("--source rrna.fa", "--source must be KIND=FILE, with a kind of taxonomy, .*'rrna.fa'"),
-        ("--source rrna=x.fa", "--source must be KIND=FILE, with a kind of taxonomy"),
-        ("--source groups=a --source groups=b", "--source groups must be given once, got 2"),
-        (
-            "--alignment x.fa",
-            "no option --alignment; seqmtl similarity takes --source alignment=FASTA",
-        ),
-    ],
-)
-def test_wrong_usage(seqmtl, options, message):
-    found = seqmtl(f"similarity {options}", 2).err.splitlines()[-1]
-    assert found.startswith("seqmtl similarity: error: ")
-    assert all(part in found for part in message.split(".*")), found
-
-
 def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
     """Widmer 2015, section 6.1: the similarity that is learnt beside the one that is given."""
     rng, out, plot = np.random.default_rng(0), tmp_path / "K.tsv", tmp_path / "K.svg"
