@@ -16,6 +16,9 @@ OPTIONS = [
     for each in options_of(command_named(name))
     if not each.is_flag and each.choices is None
 ]
+TREE = "'(a:1,b:1);'"
+TRAIN = "train {donors} --features wd:2 -o {out}"
+COMPARE = "compare {windows} -C 1 --features wd:3 --json o"
 SCAN = "scan {single} {fasta} -o {out}"
 STARTER = "scan starter:donor {fasta} -o x.bed"
 ADAPT = "adapt {single} --organism c -o {out}"
@@ -52,12 +55,14 @@ USAGE = {
     "train d --output": "train: error: --output: expected one argument",
     f"{STARTER[:-6]} x.foo": "scan: error: -o must end in one of .bw",
     "scan starter:donor {fasta} --output x.foo": "scan: error: --output must end in one of",
+    "train -o m": "train: error: the following arguments are required: DATA",
     # numbers out of range, and empty texts
     "scan m g -o x --min-probability 2": "--min-probability must be a number from 0 to 1",
     "scan m g -o x --min-probability -1 --format all": "must be a number from 0 to 1",
     "scan m g -o x --min-probability nan": "must be a number from 0 to 1",
     "train w.tsv -o m --seed -1": "--seed must be an integer of at least 0, got -1",
     "train w.tsv -o m -C 0": "a finite number above 0, got 0",
+    "train w.tsv -o m --threads 0": "--threads must be an integer of at least 1, got 0",
     "explain m -o x --max-order 11": "--max-order must be an integer from 1 to 10, got 11",
     "scan m g -o x --top 0": "scan: error: --top must be an integer of at least 1, got 0 (",
     "train w.tsv --tree '' -o m": "--tree must have a value, got an empty text",
@@ -97,7 +102,22 @@ USAGE = {
     "scan {pair} {fasta} --organism a -o -": "has a file for each of 2 signals",
     "scan {pair} {fasta} --organism a --threshold 1 -o {out}": "--threshold is not for",
     f"{SCAN} --organism a --format introns": "introns need a model of",
-    # relations
+    # relations, and methods that need them
+    f"{TRAIN} --similarity K.tsv --tree t": "K.tsv is a table, which needs no --tree; give one",
+    f"{TRAIN} --similarity graph:1": "graph is computed from a tree; give --tree; for another "
+    "source, use 'seqmtl similarity ... -o K.tsv', then --similarity K.tsv",
+    f"{TRAIN} --mkl hierarchical": "hierarchical is computed from a tree; give --tree (",
+    f"{TRAIN} --mkl tree --tree {TREE}": "--mkl must be one of hierarchical, smooth",
+    f"{TRAIN} --mkl smooth --similarity tree --tree {TREE}": "give only one",
+    f"{TRAIN} --selection auto --mkl smooth --tree {TREE}": "--mkl learns the weights of several "
+    "similarities at a fixed -C, but",
+    f"{COMPARE} --methods mtl": "mtl needs to know how the organisms are related; give --tree or",
+    f"{COMPARE} --methods mkl": "mkl learns the weights of clades; give --tree, or other --methods",
+    f"{COMPARE} --methods mtl --similarity graph": "then --similarity K.tsv",
+    f"{COMPARE} --methods mlt": "must be some of individual, ..., default, unseen, got 'mlt'",
+    f"{COMPARE} --tree {TREE} --similarity K.tsv": "is a table, which needs no --tree",
+    f"{COMPARE} --tree {TREE} --train-size 5000": "--train-size must be at most ... got 5000",
+    f"{COMPARE} --tree {TREE} -C 1,0": "must be ... above 0, got ",
     "similarity": "give --tree or --source, or --similarity TSV or individual",
     "similarity --similarity union": "union does not list organisms; give --organisms",
     "similarity --source taxonomy=f": "tree does not list organisms; give --organisms",
@@ -114,6 +134,10 @@ DATA = {
     "scan starter:donor absent.fa --like fly -o x.bed": "absent.fa",
     "predict {table} {table}": "not a seqmtl model",
     "predict {single} {fasta}": "do not name their organism; give one of a, b",
+    f"{TRAIN} --mkl hierarchical --tree '(a,c);'": "task 'b' is not in the tree text; it has ",
+    f"{COMPARE} --tree '(a,c);'": "task 'b' is not in the tree ... 'c'",
+    f"{COMPARE} --tree {TREE} --plot /nowhere/x.png": "no folder /nowhere",
+    f"{COMPARE[:-2]} /nowhere/x.json --tree {TREE}": "no folder /nowhere",
     "predict {pair} {table}": OF_PAIRS,
     "calibrate {pair} {donors} -o {out}": OF_PAIRS,
     "explain {pair} -o {out}": OF_PAIRS,
@@ -136,6 +160,7 @@ def files(world, tmp_path_factory):
         "pair": world.paired,
         "kmers": folder / "kmers",
         "table": folder / "w.tsv",
+        "windows": world.simulation / "windows.tsv.gz",
         "fasta": world.simulation / "genomes/a.fa",
         "donors": world.dataset("donor"),
         "acceptors": world.dataset("acceptor"),

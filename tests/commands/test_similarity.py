@@ -10,7 +10,6 @@ import seqmtl as package
 from seqmtl import MultiTaskSVC, TaskKernel
 from seqmtl.commands import similarity
 from seqmtl.commands._options import Relations
-from seqmtl.exceptions import UsageError
 from seqmtl.relations.kinds import KINDS
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
@@ -126,16 +125,6 @@ def test_the_relation_that_training_asks_for(tree, write):
     kernel = TaskKernel.from_tree(TREE)
     table = str(write(kernel.to_tsv()))
     assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])
-    with pytest.raises(UsageError, match=r"K\.tsv is a table, which needs no --tree; give one"):
-        relation(similarity="K.tsv", tree=TREE)
-    message = (
-        "graph is computed from a tree; give --tree; for another source, use 'seqmtl similarity "
-        r"\.\.\. -o K\.tsv', then --similarity K\.tsv$"
-    )
-    with pytest.raises(UsageError, match=message):
-        relation(similarity="graph:1")
-    with pytest.raises(UsageError, match=r"hierarchical is computed from a tree; give --tree$"):
-        relation("hierarchical")
 
 
 PRIMATES = ("ape", "man", "fly")

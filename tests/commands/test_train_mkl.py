@@ -196,30 +196,6 @@ class TestBadInput:
 
         monkeypatch.setattr(fit, "problem_of", never)
         monkeypatch.setattr(selection, "CrossValidation", never)
-        (data / "other.nwk").write_text("((ape,man),(bee,cat));")
-
-    @pytest.mark.parametrize(
-        ("code", "options", "message"),
-        [
-            (
-                1,
-                "--mkl hierarchical --tree {data}/other.nwk",
-                "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'",
-            ),
-            (2, "--mkl hierarchical", "hierarchical is computed from a tree; give --tree "),
-            (2, "--mkl tree --tree '{tree}'", "--mkl must be one of hierarchical, smooth"),
-            (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
-            (
-                2,
-                "--selection auto --mkl smooth --tree '{tree}'",
-                "--mkl learns the weights of several similarities at a fixed -C, but",
-            ),
-        ],
-    )
-    def test_of_files_is_exit_code_1_of_usage_2(self, train, tmp_path, code, options, message):
-        _, error = train(options, code)
-        assert re.search(message, error), error
-        assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("more", ["", "--mkl hierarchical"])
     def test_of_windows(self, train, data, tmp_path, more):
