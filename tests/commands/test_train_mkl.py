@@ -186,25 +186,16 @@ class TestSelection:
         assert MultiTaskModel.load(path).training["split"] == "test"
 
 
-class TestBadInput:
-    """Every one is found before training; nothing is written."""
-
-    @pytest.fixture(autouse=True)
-    def files(self, data, monkeypatch):
-        def never(*arguments, **options):
-            raise AssertionError("training has started")
-
-        monkeypatch.setattr(fit, "problem_of", never)
-        monkeypatch.setattr(selection, "CrossValidation", never)
-
-    @pytest.mark.parametrize("more", ["", "--mkl hierarchical"])
-    def test_of_windows(self, train, data, tmp_path, more):
-        text = (data / "windows.tsv").read_text()
-        (data / "one_class.tsv").write_text(text.replace("fly\t1\t", "fly\t-1\t"))
-        (data / "typo.tsv").write_text(text.replace("fly\t", "flie\t"))
-        options = f"--tree {data}/tree.nwk {more}"
-        _, error = train(options, 1, table="one_class.tsv")
-        assert re.search("task 'fly' has 0 (positive and 60 negative|of label 1)", error), error
-        _, error = train(options, 1, table="typo.tsv")
-        assert re.search(r"task 'flie' is not in the .*tree.nwk\)?; did you mean 'fly'", error)
-        assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("more", ["", "--mkl hierarchical"])
+def test_bad_windows_are_refused_before_training(train, data, tmp_path, monkeypatch, more):
+    monkeypatch.setattr(fit, "problem_of", pytest.fail)
+    monkeypatch.setattr(selection, "CrossValidation", pytest.fail)
+    text = (data / "windows.tsv").read_text()
+    (data / "one_class.tsv").write_text(text.replace("fly\t1\t", "fly\t-1\t"))
+    (data / "typo.tsv").write_text(text.replace("fly\t", "flie\t"))
+    options = f"--tree {data}/tree.nwk {more}"
+    _, error = train(options, 1, table="one_class.tsv")
+    assert re.search("task 'fly' has 0 (positive and 60 negative|of label 1)", error), error
+    _, error = train(options, 1, table="typo.tsv")
+    assert re.search(r"task 'flie' is not in the .*tree.nwk\)?; did you mean 'fly'", error)
+    assert list(tmp_path.iterdir()) == []
