@@ -7,12 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from numpy.testing import assert_array_equal
 
 from seqmtl import load
-from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
-from seqmtl.training.checkpoint import Checkpoint
 from tests.invocation import write_windows
 from tests.linear_model.cases import assert_same_optimum, motif_windows
 
@@ -89,31 +86,3 @@ def test_a_run_that_was_killed_goes_on(table, tmp_path, seqmtl, kind, when):
     assert not (folder / "m.seqmtl").exists()
     resumed = _trained(seqmtl, f"{command} --resume", folder / "m.seqmtl")
     _assert_resumed(resumed, whole, table, kind)
-
-
-def test_a_run_that_was_interrupted_goes_on(table, tmp_path, seqmtl, monkeypatch):
-    command, output = f"train {table} --features wd:3 {OPTIONS['mkl']}", tmp_path / "m.seqmtl"
-    save, saved = Checkpoint.save, []
-
-    def saving(self, start):
-        save(self, start)
-        saved.append(start.alpha.copy())
-        if len(saved) == last:
-            raise KeyboardInterrupt
-
-    last = None
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "save", saving)
-        whole = _trained(seqmtl, command, output)
-        output.unlink()
-        last = len(saved) // 2
-        saved.clear()
-        shown = seqmtl(f"{command} -o {output}", 130).err
-    path = f"{output}.checkpoint"
-    assert f"the progress is in {path}: repeat the command with --resume to continue" in shown
-    assert [own.name for own in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
-    assert_array_equal(read_arrays(path)[1]["alpha"], saved[-1])
-    for more, name in (("--features wd:2", "features"), ("--seed 5", "seed")):
-        shown = seqmtl(f"{command} {more} -o {output} --resume", 1).err
-        assert f"{path}: belongs to other data or options ({name}); resume" in shown
-    _assert_resumed(_trained(seqmtl, f"{command} --resume", output), whole, table, "mkl")
