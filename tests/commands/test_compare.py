@@ -1,8 +1,6 @@
 """The command compare, run as a user would."""
 
-import contextlib
 import json
-import shlex
 import sys
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import pytest
 
 import seqmtl as package
 from seqmtl import PositionalKmers, TaskKernel, read_windows
-from seqmtl.commands.main import main
 from seqmtl.comparison import Comparison, Result, runs
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
@@ -36,22 +33,11 @@ def compare(seqmtl, data, tmp_path, monkeypatch):
     return lambda more="", code=0: seqmtl(f"compare {data} {OPTIONS} {more}", code)
 
 
-@pytest.fixture(scope="module")
-def folder(data, tmp_path_factory):
-    """Return the folder of a run."""
-    folder = tmp_path_factory.mktemp("whole")
-    with contextlib.chdir(folder):
-        more = "--splits 3 --threads 2 -q --plot bars.png"
-        assert main(shlex.split(f"compare {data} {OPTIONS} {more}")) == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def whole(folder):
-    return json.loads((folder / "out.json").read_text())
-
-
-def test_all_methods_and_figure(folder, whole):
+def test_all_methods_and_figure(compare):
+    told = compare("--splits 3 --threads 2 --plot bars.png")
+    assert "15 of 15 done, about 0 s left" in told.err
+    assert told.out.startswith("| AUROC")
+    whole = json.loads(Path("out.json").read_text())
     assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl", "default"]
     for method in whole["methods"].values():
         assert list(method["tasks"]) == ["ape", "man", "fly"]
@@ -62,7 +48,7 @@ def test_all_methods_and_figure(folder, whole):
     assert whole["drawn"] == ["train"]
     sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
     assert sizes == [30, 50]
-    assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("bars.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
