@@ -62,14 +62,6 @@ def _trained(seqmtl, command, output):
     return load(output)
 
 
-def _assert_resumed(resumed, whole, table, kind):
-    kernels = {"norm": 2.0, "diagonal": (2.0, 2.0)} if kind == "mkl" else {}
-    assert_same_optimum(read_windows(table), resumed, whole, TOL, **kernels)
-    assert resumed.training["n_epochs"] < whole.training["n_epochs"]
-    assert resumed.training.get("selection") == whole.training.get("selection")
-    assert resumed.training["tasks"] == whole.training["tasks"]
-
-
 @pytest.mark.parametrize(
     ("kind", "when"), [("selection", "within"), ("mkl", "after"), ("disk", "within")]
 )
@@ -85,4 +77,8 @@ def test_a_run_that_was_killed_goes_on(table, tmp_path, seqmtl, kind, when):
     assert done.returncode == -signal.SIGKILL
     assert not (folder / "m.seqmtl").exists()
     resumed = _trained(seqmtl, f"{command} --resume", folder / "m.seqmtl")
-    _assert_resumed(resumed, whole, table, kind)
+    kernels = {"norm": 2.0, "diagonal": (2.0, 2.0)} if kind == "mkl" else {}
+    assert_same_optimum(read_windows(table), resumed, whole, TOL, **kernels)
+    assert resumed.training["n_epochs"] < whole.training["n_epochs"]
+    assert resumed.training.get("selection") == whole.training.get("selection")
+    assert resumed.training["tasks"] == whole.training["tasks"]
