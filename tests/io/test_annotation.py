@@ -185,8 +185,10 @@ def test_genes_biotypes_phases_and_lines_are_kept(write):
     gtf = read_annotation(write(gff(DIALECTS["Ensembl GTF"]))).transcripts[0]
     assert (gtf.name, gtf.gene, gtf.biotype) == ("T0", "G0", "protein_coding")
     assert gtf.stop_codon == ((596, 599),)
-    text = row(kind="mRNA", attributes="ID=t1") + row()
-    assert read_annotation(write(text)).transcripts[0].biotype == "mRNA"
+    for phase in "012":
+        text = row(kind="mRNA", attributes="ID=t1") + row() + row(kind="CDS", phase=phase)
+        (transcript,) = read_annotation(write(text)).transcripts
+        assert (transcript.biotype, transcript.phase) == ("mRNA", int(phase))
 
 
 def test_sources_restrict_the_second_column(write):
