@@ -1,61 +1,46 @@
-"""Commands that die when they give a file its name, at each such moment, and are repeated."""
+"""Commands that are killed at any moment, and what they leave."""
 
 from __future__ import annotations
 
-import shlex
-import subprocess
+import os
+import signal
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-#: Runs a command, and then in forks, of which each dies, as if killed, at one of the renames that
-#: the first run had, and leaves its folder behind; there the command is repeated.
-_DRIVER = """
-import os, sys
 from seqmtl.commands.main import main
 
-folder, renames, *words = sys.argv[1:]
-replace, n_renames = os.replace, 0
+#: What Python does to files and folders, of which some name the file.
+EVENTS = {"open", "os.remove", "os.rename", "os.chmod", "os.mkdir", "os.rmdir", "os.truncate"}
 
-def run(name, last=None):
-    def counted(*paths):
-        global n_renames
-        n_renames += 1
-        if n_renames == last:
-            os._exit(99)
-        replace(*paths)
-    os.replace = counted
-    return main([word.replace("OUT", f"{folder}/{name}") for word in words])
 
-def in_a_fork(*how):
+def run_killed(words: list[str], folder: Path, n: int | None = None) -> int:
+    """Run a command in a process that kills itself before its n-th event in a folder.
+
+    Default: the process ends by itself.
+    """
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    code = 1
+    left = n
+
+    def hook(event, arguments):
+        nonlocal left
+        if event not in EVENTS:
+            return
+        place = str(arguments[event == "os.rename"])
+        is_inside = place.startswith(str(folder)) and "/.unfinished-" not in os.path.dirname(place)
+        if is_inside:
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+
     try:
-        code = run(*how)
-    finally:
-        os._exit(code)
-
-assert run("whole") == 0
-n, n_renames = n_renames, 0
-for last in map(int, renames.split(",")) if renames else range(1, n + 1):
-    codes = in_a_fork(last, last), in_a_fork(last)
-    assert codes == (99, 0), f"dies at rename {last} and is repeated: {codes}"
-"""
-
-
-def die_at_renames(
-    folder: Path, command: str, renames: Iterable[int] = ()
-) -> tuple[Path, list[Path]]:
-    """Return the folder of a run, and those of runs that died at a rename and were repeated.
-
-    `command` has OUT for the folder. Default: every rename.
-    """
-    folder.mkdir()
-    words = [str(folder), ",".join(map(str, renames)), *shlex.split(command), "-q"]
-    subprocess.run([sys.executable, "-c", _DRIVER, *words], check=True, timeout=600)
-    return folder / "whole", [path for path in folder.iterdir() if path.name != "whole"]
+        if n is not None:
+            sys.addaudithook(hook)
+        code = main(words)
+    except BaseException:
+        code = 99
+    os._exit(code)
 
 
 def files_of(folder: Path, but: tuple[str, ...] = ()) -> dict[str, bytes]:

@@ -6,12 +6,14 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from seqmtl.commands.main import main
+from seqmtl.sequences import Windows
 
 
 def exit_code(words: list[str]) -> int:
@@ -38,6 +40,19 @@ def python(folder: Path | None, *words: str, **variables: str) -> subprocess.Com
         text=True,
         check=False,
     )
+
+
+def write_windows(
+    path: Path, *parts: Windows, splits: Sequence[str] = (), has_organisms: bool = True
+) -> Path:
+    """Write windows as a table, with the split of every one if there are any."""
+    names = ["organism"] * has_organisms + ["label", "sequence"] + ["split"] * bool(splits)
+    rows = [names]
+    for part in parts:
+        columns = [part.tasks] * has_organisms + [part.labels.astype(str), part.sequences()]
+        rows += zip(*columns, *[splits] * bool(splits), strict=True)
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    return path
 
 
 def rows_of(path: Path) -> list[list[str]]:

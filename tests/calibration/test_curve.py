@@ -18,8 +18,9 @@ from seqmtl.calibration.curve import (
     to_probability,
     weights_for_prevalence,
 )
-from seqmtl.commands.main import main
 from seqmtl.evaluation import evaluate
+from tests.invocation import run, write_windows
+from tests.linear_model.cases import motif_windows
 
 
 def _pools(scores, positive, weights):
@@ -229,18 +230,9 @@ def test_precision_at_recall_by_hand():
 def files(tmp_path_factory):
     """A model of two tasks and a table with train, valid and test rows."""
     folder = tmp_path_factory.mktemp("calibrate")
-    rng = np.random.default_rng(4)
-    rows, n = ["organism\tlabel\tsplit\tsequence"], 1500
-    for i in range(n):
-        label = 1 if rng.random() < 0.25 else -1
-        letters = rng.choice(list("ACGT"), 20)
-        if label > 0:
-            letters[5:15] = np.where(rng.random(10) < 0.75, list("TTTTTTTTAG"), letters[5:15])
-        split = ("train", "valid", "test")[i % 3]
-        rows.append(f"{'ab'[i % 2]}\t{label}\t{split}\t{''.join(letters)}")
-    table = folder / "windows.tsv"
-    table.write_text("\n".join(rows) + "\n")
-    assert main(["train", str(table), "--features", "wd:3", "-q", "-o", str(folder / "m")]) == 0
+    windows = motif_windows(1500, ("a", "b"), length=20, at=8)
+    table = write_windows(folder / "windows.tsv", windows, splits=["train", "valid", "test"] * 500)
+    run(f"train {table} --features wd:3 --site 8 -o {folder}/m")
     return folder
 
 
@@ -268,30 +260,17 @@ def test_it_says_at_which_shares_they_hold_and_that_training_windows_are_no_held
 ):
     table, options = files / "windows.tsv", f"-o {files}/d"
     assert "--prevalence" in seqmtl(f"calibrate {files}/m {table} {options}").err
-    seqmtl(f"train {table} --features wd:3 --split valid -q -o {files}/valid")
+    seqmtl(f"train {table} --features wd:3 --site 8 --split valid -q -o {files}/valid")
     shown = seqmtl(f"calibrate {files}/valid {table} {options} --prevalence 0.1").err
     assert "probabilities are misleading" in shown
-
-
-def test_absent_class_and_missing_split(files, tmp_path, write, seqmtl):
-    table = write("organism\tlabel\tsequence\n" + "a\t1\t" + "ACGTT" * 4 + "\n")
-    shown = seqmtl(f"calibrate {files}/m {table} -o {tmp_path}/x", code=1).err
-    assert (
-        "a: calibration needs at least two windows of each class, got 1 true sites and 0" in shown
-    )
-    assert not (tmp_path / "x").exists()
 
 
 def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
     files, tmp_path, write, seqmtl
 ):
     rows = (files / "windows.tsv").read_text().splitlines()
-    n_sites = 0
-    kept = []
-    for row in rows:  # of b one site is left
-        n_sites += row.startswith("b\t1\tvalid")
-        if not row.startswith("b\t1\tvalid") or n_sites == 1:
-            kept.append(row)
+    of_b = [row for row in rows if row.startswith("b\t1\t") and row.endswith("valid")]
+    kept = [row for row in rows if row not in of_b[1:]]
     out, table = tmp_path / "c", write("\n".join(kept) + "\n")
     command = f"calibrate {files}/m {table} -o {out} --plot {tmp_path}/r.png"
     messages = seqmtl(f"{command} --prevalence 0.01").err
@@ -299,6 +278,10 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
     assert "not calibrated, because DATA lacks them: b" in messages
     assert list(MultiTaskModel.load(out).curves) == ["a"]
     assert (tmp_path / "r.png").exists()
+    alone = write("\n".join([kept[0], *(row for row in kept if row.startswith("b"))]) + "\n")
+    message = "b: calibration needs at least two windows of each class, got 1 true sites and "
+    assert message in seqmtl(f"calibrate {files}/m {alone} -o {tmp_path}/x", code=1).err
+    assert not (tmp_path / "x").exists()
 
 
 def test_relatives_lend_their_log_odds():

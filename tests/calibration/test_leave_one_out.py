@@ -65,9 +65,15 @@ def _as_given(text):
     return text
 
 
-@pytest.mark.parametrize("share", [0.2, 1.0])
-@pytest.mark.parametrize("is_of_other_task", [False, True])
-@pytest.mark.parametrize("copy", [_as_given, reverse_complement])
+@pytest.mark.parametrize(
+    ("copy", "is_of_other_task", "share"),
+    [
+        (_as_given, False, 1.0),
+        (_as_given, True, 0.2),
+        (reverse_complement, False, 0.2),
+        (reverse_complement, True, 1.0),
+    ],
+)
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -1,9 +1,6 @@
 """The command compare, run as a user would."""
 
-import contextlib
 import json
-import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -12,10 +9,11 @@ import pytest
 
 import seqmtl as package
 from seqmtl import PositionalKmers, TaskKernel, read_windows
-from seqmtl.commands.main import main
 from seqmtl.comparison import Comparison, Result, runs
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
+from tests.invocation import write_windows
+from tests.linear_model.cases import motif_windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --train-size 30 --json out.json"
@@ -23,20 +21,9 @@ OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --train-size 30 --json out.json
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    lines = ["organism\tlabel\tsequence\tsplit"]
-    for i in range(600):
-        site = rng.random() < 0.4
-        letters = rng.choice(list("ACGT"), 20)
-        if site:
-            letters[8:12] = np.where(rng.random(4) < 0.7, list("AGCC"), letters[8:12])
-        split = "test" if i % 4 == 0 else "train"
-        lines.append(
-            f"{('ape', 'man', 'fly')[i % 3]}\t{1 if site else -1}\t{''.join(letters)}\t{split}"
-        )
-    path = tmp_path_factory.mktemp("data") / "windows.tsv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    windows = motif_windows(600, ("ape", "man", "fly"), length=20, at=8)
+    splits = ["test", "train", "train", "train"] * 150
+    return write_windows(tmp_path_factory.mktemp("data") / "windows.tsv", windows, splits=splits)
 
 
 @pytest.fixture
@@ -46,22 +33,11 @@ def compare(seqmtl, data, tmp_path, monkeypatch):
     return lambda more="", code=0: seqmtl(f"compare {data} {OPTIONS} {more}", code)
 
 
-@pytest.fixture(scope="module")
-def folder(data, tmp_path_factory):
-    """Return the folder of an uninterrupted run in one process."""
-    folder = tmp_path_factory.mktemp("whole")
-    with contextlib.chdir(folder):
-        more = "--splits 3 --threads 1 -q --plot bars.png"
-        assert main(shlex.split(f"compare {data} {OPTIONS} {more}")) == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def whole(folder):
-    return json.loads((folder / "out.json").read_text())
-
-
-def test_all_methods_and_figure(folder, whole):
+def test_all_methods_and_figure(compare):
+    told = compare("--splits 3 --threads 2 --plot bars.png")
+    assert "15 of 15 done, about 0 s left" in told.err
+    assert told.out.startswith("| AUROC")
+    whole = json.loads(Path("out.json").read_text())
     assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl", "default"]
     for method in whole["methods"].values():
         assert list(method["tasks"]) == ["ape", "man", "fly"]
@@ -72,7 +48,7 @@ def test_all_methods_and_figure(folder, whole):
     assert whole["drawn"] == ["train"]
     sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
     assert sizes == [30, 50]
-    assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("bars.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
@@ -90,36 +66,10 @@ def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
     assert low < task["auprc_windows"][0] < high
 
 
-def test_results_do_not_depend_on_threads(compare, whole):
-    output = compare("--splits 3 --threads 2")
-    assert "15 of 15 done, about 0 s left" in output.err
-    assert output.out.startswith("| AUROC")
-    assert json.loads(Path("out.json").read_text()) == whole
-
-
-def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
-    for code, more, message in (
-        (1, "--tree '((ape,men),fly);'", "task 'man' is not in the tree .*'men'"),
-        (2, "--train-size 5000", "--train-size must be at most .* got 5000"),
-        (1, "--plot /nowhere/x.png", "no folder /nowhere"),
-        (1, "--json /nowhere/x.json", "no folder /nowhere"),
-        (2, "--methods mlt", "must be some of individual, .*, default, unseen, got 'mlt'"),
-        (2, "-C 1,0", "must be .*above 0, got '?0"),
-        (2, "--features wd:99", "wd:99"),
-    ):
-        error = compare(more, code).err
-        assert re.search(message, error.replace("\n", " ")), error
-        assert list(Path().iterdir()) == []
-    for options, message in (
-        ("--methods mtl", "mtl needs to know how the organisms are related; give --tree or --sim"),
-        ("--methods mkl", "mkl learns the weights of clades; give --tree, or other --methods"),
-        ("--methods mtl --similarity graph", "then --similarity K.tsv"),
-        (f"--tree '{TREE}' --similarity K.tsv", "is a table, which needs no --tree"),
-    ):
-        assert message in seqmtl(f"compare {data} {options} --json o", code=2).err
+def test_figures_need_matplotlib(compare, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    told = compare("--plot x.png", code=2).err
-    assert "needs matplotlib; run: pip install matplotlib" in told
+    assert "needs matplotlib; run: pip install matplotlib" in compare("--plot x.png", 2).err
+    assert list(Path().iterdir()) == []
 
 
 def test_a_table_of_similarity_from_python(data, tmp_path):

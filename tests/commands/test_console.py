@@ -5,7 +5,6 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from seqmtl import _progress
 from seqmtl._messages import messages_from
@@ -33,11 +32,6 @@ def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
     setup_logging(quiet=True)
     _progress.Progress().update(str)
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.0321, "0.032"), (11.94, "11.9"), (1, "1.0")])
-def test_slow_work_has_a_speed(value, text):
-    assert _progress.short(value) == text
 
 
 def test_a_line_of_the_log_every_five_seconds_and_none_when_quiet(monkeypatch, capsys):

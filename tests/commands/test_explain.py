@@ -11,7 +11,6 @@ import pytest
 from seqmtl import JointFeatures, PositionalKmers, TaskKernel
 from seqmtl.commands.main import main
 from seqmtl.explanation import poim
-from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
 from tests.explanation.test_poim import make_model
 
@@ -150,22 +149,6 @@ def test_all_views_are_in_all_files(tmp_path, data, explain):
         assert float(row["weight"]) == pytest.approx(expected, rel=1e-4, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--organism", "zebra"], "task 'zebra' is not in this model"),
-        (["--background", "data"], "no option --background; seqmtl.explanation.poim in Python"),
-        (["--max-order", "11"], "--max-order must be an integer from 1 to 10, got 11"),
-    ],
-)
-def test_wrong_requests_are_refused_before_anything_is_written(
-    model, tmp_path, explain, options, message
-):
-    out = tmp_path / "out"
-    assert message in explain(model, *options, "-o", out, code=2)
-    assert not out.exists()
-
-
 def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, write, explain):
     out = ["-o", tmp_path / "out"]
     short = write("organism\tlabel\tsequence\nfly\t1\tACGT\n", "short.tsv")
@@ -195,13 +178,6 @@ def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_pa
         assert (tmp_path / "summary.json").read_text() == content
     (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())
     explain(model, "-o", tmp_path, "--max-order", 2, "--organism", "fly")
-
-
-def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, explain):
-    make_model(Numeric(), 30, tasks=TASKS).save(tmp_path / "numbers.seqmtl")
-    told = explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out", code=1)
-    assert "is a model of numbers; use it in Python" in told
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_relative_without_data_is_not_explained(tmp_path, explain):

@@ -167,33 +167,27 @@ def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
 
 def test_splits_of_fasta_are_those_of_a_table(here, tmp_path, seqmtl):
     """Records in headers' splits and rows of a column give the same models and the same errors."""
-    rows = [f"{name}{i}" for name in MOTIFS for i in range(40)]
-    texts = dict(line.split("\n")[:2] for line in (here / "ant.fa").read_text()[1:].split("\n>"))
-    texts |= dict(line.split("\n")[:2] for line in (here / "bee.fa").read_text()[1:].split("\n>"))
-    labels = [i % 2 for i in range(len(rows))]
-    splits = ["train" if i < 60 else "test" for i in range(len(rows))]
-    zipped = [*zip(rows, labels, splits, strict=True)]
-    fasta = [f">{name} label={label} split={split}\n{texts[name]}" for name, label, split in zipped]
-    table = [f"{texts[name]},{label},{split}" for name, label, split in zipped]
-    (here / "s.fa").write_text("\n".join(fasta) + "\n")
-    (here / "s.csv").write_text("\n".join(["sequence,label,split", *table]) + "\n")
+    texts = [row.split("\n")[1] for row in (here / "ant.fa").read_text()[1:].split("\n>")]
+    rows = [(text, i % 2, "test" if i < 20 else "train") for i, text in enumerate(texts)]
+    fasta = [f">{i} label={y} split={s}\n{text}\n" for i, (text, y, s) in enumerate(rows)]
+    (here / "s.fa").write_text("".join(fasta))
+    table = ["sequence,label,split", *(",".join(map(str, row)) for row in rows)]
+    (here / "s.csv").write_text("\n".join(table) + "\n")
     models = []
     for file in ("s.fa", "s.csv"):
         seqmtl(f"train {file} {FREE} -o {tmp_path}/m -q")
         models.append(MultiTaskModel.load(f"{tmp_path}/m"))
-        assert models[-1].training["tasks"]["task"]["n"] == 60
+        assert models[-1].training["tasks"]["task"]["n"] == 40
         shown = seqmtl(f"evaluate {tmp_path}/m {file} --bootstrap 0 --json - -q")
         assert json.loads(shown.out)["tasks"]["task"]["n"] == 20
         assert "was trained on" not in shown.err
         error = seqmtl(f"train {file} --split dev -o never", 2).err
-        assert (
-            "must be one of those in the file, train (60 rows), test (20 rows), got 'dev'" in error
-        )
+        assert "one of those in the file, test (20 rows), train (40 rows), got 'dev'" in error
     np.testing.assert_array_equal(models[0].W, models[1].W)
-    (here / "s.fa").write_text("\n".join(fasta[60:]) + "\n")
+    (here / "s.fa").write_text("".join(fasta[:20]))
     error = seqmtl("train s.fa -o never", 1).err
     assert "split must be one of those in the file, test (20 rows), got 'train'" in error
-    (here / "s.fa").write_text("\n".join(fasta).replace("test", "x").replace("train", "x") + "\n")
+    (here / "s.fa").write_text("".join(fasta).replace("test", "x").replace("train", "x"))
     told = seqmtl(f"train s.fa {FREE} -o {tmp_path}/m").err
     assert "the split is 'x' in every row of s.fa; ignoring it and using all rows" in told
 
@@ -210,16 +204,7 @@ def test_faults_of_sequences_are_counted_and_padding_is_none(here, tmp_path, seq
     assert "are elsewhere" not in told
 
 
-def test_a_name_has_no_slash():
-    assert name_and_path("a=b.fa") == ("a", "b.fa")
-    assert name_and_path("./a=b.fa") == (None, "./a=b.fa")
-    assert name_and_path("rate=0.1/x=1.fa") == ("rate", "0.1/x=1.fa")
-    assert data_file(("ant", "x.fa")) == data_file("ant=x.fa") == "ant=x.fa"
-    assert data_file("rate=0.1/x=1.fa") == "rate=0.1/x=1.fa"
-    assert data_file("dir/no_such=x.fa") == "dir/no_such=x.fa"
-
-
-def test_a_path_may_have_an_equals_sign(here):
+def test_what_is_before_an_equals_sign_is_a_name_unless_it_has_a_slash_or_is_a_file(here):
     (here / "dir=1").mkdir()
     for name in ("x.fa", "a=b.fa"):
         (here / "dir=1" / name).write_text(">a\nAC\n")
@@ -228,7 +213,16 @@ def test_a_path_may_have_an_equals_sign(here):
             assert name_and_path(path) == (None, path)
     (here / "1").mkdir()
     (here / "1" / "x.fa").write_text(">a\nAC\n")
-    assert name_and_path("dir=1/x.fa") == ("dir", "1/x.fa")
+    for data, expected in (
+        ("a=b.fa", ("a", "b.fa")),
+        ("./a=b.fa", (None, "./a=b.fa")),
+        ("rate=0.1/x=1.fa", ("rate", "0.1/x=1.fa")),
+        ("dir=1/x.fa", ("dir", "1/x.fa")),  # which is there, too
+    ):
+        assert name_and_path(data) == expected
+        assert data_file(data) == data
+    assert data_file(("ant", "x.fa")) == "ant=x.fa"
+    assert data_file("dir/no_such=x.fa") == "dir/no_such=x.fa"
     with pytest.raises(
         ValueError, match=r"without / and =, got 'K562/CTCF=ant.fa'; write K562_CTCF="
     ):

@@ -2,60 +2,35 @@
 
 from __future__ import annotations
 
-import gzip
 import html
 import json
-import logging
 import shlex
 import subprocess
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from seqmtl import (
-    MultiTaskModel,
-    read_dataset,
-)
+from seqmtl import MultiTaskModel, read_dataset
 from seqmtl.commands.main import main
-from seqmtl.commands.train import Train
 from seqmtl.io.annotation import read_annotation
 from seqmtl.linear_model.site import Site
-from seqmtl.simulation import simulate, write_simulation
+from tests.invocation import run, write_windows
+from tests.linear_model.cases import motif_windows
 
-TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-NAMES = ("ape", "man", "fly")
 QUICK = "--window 61 --features wd:3"
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("simulated")
-    simulation = simulate(TREE, seed=3, n_chromosomes=2, chromosome_length=60_000, n_windows=200)
-    write_simulation(simulation, folder)
-    return folder
+def table(world):
+    return world.simulation / "windows.tsv.gz"
 
 
 @pytest.fixture(scope="module")
-def table(data):
-    return data / "windows.tsv.gz"
-
-
-@pytest.fixture(scope="module")
-def model(data, table):
-    path = data / "model.seqmtl"
-    command = f"train {table} --tree {data}/tree.nwk --window 61 --features wd:4 --selection none"
-    assert main(shlex.split(f"{command} -o {path} -q")) == 0
+def model(world, table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("main") / "model.seqmtl"
+    options = f"--tree {world.simulation}/tree.nwk --window 61 --features wd:4 --selection none"
+    run(f"train {table} {options} -o {path}")
     return path
-
-
-@pytest.fixture(scope="module")
-def text(table):
-    """Organisms, labels and sequences of the table."""
-    with gzip.open(table, "rt") as stream:
-        rows = [line.rstrip("\n").split("\t") for line in stream]
-    keep = [rows[0].index(name) for name in ("organism", "label", "sequence")]
-    return "\n".join("\t".join(row[i] for i in keep) for row in rows) + "\n"
 
 
 def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write, seqmtl):
@@ -64,27 +39,28 @@ def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write
     assert site.letters
     whole = "A" * site.offset + site.letters + "C" * (length - site.offset - 2)
     lost = whole[: site.offset] + "N" + whole[site.offset + 1 :]
-    path = write(f"name\torganism\tsequence\nkept\tape\t{whole}\nlost\tape\t{lost}\n", "two.tsv")
+    path = write(f"name\torganism\tsequence\nkept\ta\t{whole}\nlost\ta\t{lost}\n", "two.tsv")
     shown = seqmtl(f"predict {model} {path} -q")
     assert [line.split("\t")[4] for line in shown.out.splitlines()[1:]] == ["yes", "no"]
     assert "1 of 2 windows lack the letters of the model's sites" in shown.err
 
 
-def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_path, seqmtl):
+def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(world, tmp_path, seqmtl):
     text = 'signal = "acceptor"\nwindow = 61\n[decoys]\nratio = 5\n[split]\nblock = 3000\n'
     sites = {}
-    for name in NAMES:
+    for name in "ab":
         bed, rows = tmp_path / f"{name}.bed", {("chr1", 300, 302, "decoy", 0, "+")}
-        for transcript in read_annotation(f"{data}/annotation/{name}.gff3").transcripts:
+        for transcript in read_annotation(f"{world.simulation}/annotation/{name}.gff3").transcripts:
             for start, end in transcript.introns:
                 first, strand = (start, "-") if transcript.is_reverse else (end - 2, "+")
                 rows.add((transcript.contig, first, first + 2, ".", 1, strand))
         bed.write_text("".join("\t".join(map(str, row)) + "\n" for row in sorted(rows)))
         sites[name] = len(rows) - 1
-        text += f'[organisms.{name}]\ngenome = "{data}/genomes/{name}.fa"\nsites = "{bed}"\n'
+        genome = world.simulation / "genomes" / f"{name}.fa"
+        text += f'[organisms.{name}]\ngenome = "{genome}"\nsites = "{bed}"\n'
     (tmp_path / "sites.toml").write_text(text)
     told = seqmtl(f"dataset {tmp_path}/sites.toml -o {tmp_path}/ds").err
-    assert told.count("records with score 0 are decoys, not sites") == len(NAMES)
+    assert told.count("records with score 0 are decoys, not sites") == 2
     windows = read_dataset(tmp_path / "ds")
     for name, n in sites.items():
         labels = windows.labels[np.array(windows.tasks) == name]
@@ -96,17 +72,22 @@ def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_p
     assert trained.training["dataset"]["signal"] == "acceptor"
     seqmtl(f"evaluate {tmp_path}/m {tmp_path}/ds --json {tmp_path}/metrics.json -q")
     found = json.loads((tmp_path / "metrics.json").read_text())
-    assert set(found["tasks"]) == set(NAMES)
+    assert set(found["tasks"]) == {"a", "b"}
     assert found["mean"]["auroc"] > 0.7
     assert "auprc_genome" in found["mean"]
 
 
-def test_info_tells_how_far_training_came(model, data, seqmtl):
-    summary = json.loads(seqmtl(f"info {model} --json -").out)
+def test_info_tells_how_far_training_came(model, tmp_path, seqmtl):
+    shown = seqmtl(f"info {model} --json {tmp_path}/x.json").out
+    assert shown.startswith("model ")
+    text = (tmp_path / "x.json").read_text()
+    assert text == seqmtl(f"info {model} --json -").out
+    assert "would overwrite the input" in seqmtl(f"info {model} --json {model}", 1).err
+    summary = json.loads(text)
     assert summary["duality_gap"] <= 1e-3
     assert summary["epochs"] >= 1
-    assert "duality gap" in seqmtl(f"info {model}").out
-    assert not (data / "model.seqmtl.checkpoint").exists()
+    assert "duality gap" in shown
+    assert not (model.parent / "model.seqmtl.checkpoint").exists()
 
 
 def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
@@ -116,50 +97,16 @@ def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
     assert trained.site.offset == 99 - ((200 - 41) // 2 + 7)
     seqmtl(f"evaluate {tmp_path}/m {table} -q")
     seqmtl(f"train {table} --split all {QUICK} --selection none -o {tmp_path}/all -q")
-    assert MultiTaskModel.load(tmp_path / "all").training["tasks"]["ape"]["n"] > 200
+    assert MultiTaskModel.load(tmp_path / "all").training["tasks"]["a"]["n"] > 200
     assert "the model was trained on" in seqmtl(f"evaluate {tmp_path}/all {table} -q").err
 
 
-def test_stopping_early_is_exit_code_3(table, tmp_path, seqmtl):
-    command = f"train {table} --window 31 --features wd:2 --selection none -o {tmp_path}/m"
+def test_stopping_early_is_exit_code_3(tmp_path, seqmtl):
+    table = write_windows(tmp_path / "w.tsv", motif_windows(300, ("a", "b"), length=20, at=8))
+    command = f"train {table} --site 8 --features wd:1 --selection none -o {tmp_path}/m"
     shown = seqmtl(f"{command} -C 1e9", 3).err
     assert "not converged to the tolerance 0.001; lower the cost -C" in shown
     assert "no option --log-json; messages are lines" in seqmtl(f"{command} --log-json", 2).err
-
-
-@pytest.mark.parametrize(
-    ("code", "command", "message"),
-    [
-        (1, "train {data}/windows.tsv.gz -o {tmp}/none/m", "create it first"),
-        (1, "train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
-        (2, "train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
-        (
-            2,
-            "explain {data}/model.seqmtl --genome a={data}/genomes/ape.fa -o {tmp}/x",
-            "there is no option --genome; seqmtl explain takes DATA; bedtools getfasta cuts",
-        ),
-        (
-            2,
-            "explain {data}/model.seqmtl {data}/windows.tsv.gz --sites a=x.bed -o {tmp}/x",
-            "there is no option --sites; seqmtl dataset takes BED of sites",
-        ),
-        (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
-        (
-            1,
-            "predict {data}/model.seqmtl {data}/genomes/ape.fa",
-            "do not name their organism; give one of ape, man, fly",
-        ),
-        (
-            2,
-            "scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
-            "--organism must be one of ape, man, fly, the organisms of the model",
-        ),
-    ],
-)
-@pytest.mark.usefixtures("model")
-def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, code, command, message):
-    assert message in seqmtl(command.format(data=data, tmp=tmp_path), code).err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_features_say_how_they_are_hashed(table, tmp_path, seqmtl):
@@ -270,7 +217,7 @@ def test_an_error_of_the_data_names_its_file(model, write, tmp_path, seqmtl):
     wolf = write("organism\tsequence\n" + "wolf\t" + "A" * 61 + "\n", "wolves.tsv")
     shown = seqmtl(f"predict {model} {wolf} -o {tmp_path}/s.tsv -q", 1).err
     assert shown.startswith(f"seqmtl: error: {wolf}: task 'wolf' ")
-    short = write("organism\tsequence\nape\tACGT\n", "short.tsv")
+    short = write("organism\tsequence\na\tACGT\n", "short.tsv")
     shown = seqmtl(f"predict {model} {short} -o {tmp_path}/s.tsv -q", 1).err
     assert shown.count("short.tsv") == 1
 
@@ -290,29 +237,3 @@ def test_the_functions_of_python_do_what_the_commands_do(model, table, tmp_path,
     assert trained.training["command"].startswith(f"seqmtl.train(data='{table}', window=31, ")
     with pytest.raises(ValueError, match="C must be a finite number above 0, got 0"):
         package.train(table, output=tmp_path / "m", C=0)
-
-
-def test_train_says_what_it_chose_and_what_comes_next(caplog):
-    tasks = {
-        "ant": {"C": 1.0, "trust": 0.5, "auroc": 0.9, "auprc": 0.8},
-        "bee": {"C": 1.0, "trust": 0.75, "auroc": 0.95, "auprc": 0.7},
-    }
-    model = SimpleNamespace(
-        training={"selection": {"n": 1_200, "tasks": tasks}}, inputs="windows", is_sliding=True
-    )
-    with caplog.at_level(logging.INFO, "seqmtl"):
-        Train(data=("x.tsv",), output="m.seqmtl")._tell_choices(model)
-        Train(data=("x.tsv",), output="t.seqmtl", tree="t.nwk")._tell_choices(model)
-    chosen, accuracy, following, by_tree, *_ = caplog.messages
-    assert chosen == (
-        "m.seqmtl: k-mers wherever they are, cost 1, trust in the other organisms 62% (50% to "
-        "75%); 0%: alone, 100%: all alike"
-    )
-    assert accuracy == (
-        "m.seqmtl: cross-validated on 1,200 windows: AUROC 0.925 (0.900 to 0.950), AUPRC 0.750 "
-        "(0.700 to 0.800)"
-    )
-    assert following == (
-        "next: seqmtl evaluate m.seqmtl FILE, on windows that it was not trained on"
-    )
-    assert by_tree.endswith("0%: alone, 100%: as the tree or table says")

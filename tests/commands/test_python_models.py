@@ -3,29 +3,16 @@
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskSVC, MultiTaskSVR, PositionalKmers, Windows
-
-
-def draw(n, seed):
-    """Windows of two organisms, every third with AAG in the middle."""
-    rng = np.random.default_rng(seed)
-    labels = np.where(np.arange(n) % 3 == 0, 1, -1)
-    texts = ["".join(rng.choice(list("ACGT"), 21)) for _ in labels]
-    middles = np.where(labels > 0, "AAG", "CTC")
-    texts = [f"{x[:9]}{middle}{x[12:]}" for x, middle in zip(texts, middles, strict=True)]
-    organisms = np.where(np.arange(n) % 2, "worm", "fly")
-    return Windows.from_strings(texts, labels, organisms.tolist())
+from seqmtl import MultiTaskSVC, MultiTaskSVR, PositionalKmers
+from tests.invocation import write_windows
+from tests.linear_model.cases import motif_windows
 
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     """A table of 48 windows."""
-    windows = draw(48, seed=2)
-    rows = zip(windows.tasks, windows.labels, windows.sequences(), strict=True)
-    lines = ["organism\tlabel\tsequence", *(f"{t}\t{y}\t{x}" for t, y, x in rows)]
-    path = tmp_path_factory.mktemp("windows") / "w.tsv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    windows = motif_windows(48, ("fly", "worm"), length=21, at=9)
+    return write_windows(tmp_path_factory.mktemp("windows") / "w.tsv", windows)
 
 
 COMMANDS = (
@@ -33,6 +20,7 @@ COMMANDS = (
     "evaluate {m} {table} --json {tmp}/x.json",
     "calibrate {m} {table} -o {tmp}/c",
     "adapt {m} {table} --organism new -o {tmp}/a",
+    "explain {m} {table} -o {tmp}/x",
     "scan {m} {table} -o {tmp}/x.bed",
     "variants {m} --vcf {table} --fasta {table} -o {tmp}/x.vcf",
 )
@@ -60,7 +48,7 @@ def test_a_model_of_numbers_is_described(numbers, seqmtl):
 
 
 def test_a_regression_has_other_targets_than_labels(table, tmp_path, seqmtl):
-    windows = draw(90, seed=1)
+    windows = motif_windows(90, ("fly", "worm"), length=21, at=9)
     MultiTaskSVR(PositionalKmers("wd:4")).fit(windows, windows.labels / 2).model_.save(
         tmp_path / "m"
     )
@@ -84,7 +72,7 @@ def test_figures_on_the_training_rows_are_too_good(table, tmp_path, monkeypatch,
         ("all", "other", 0),
         ("split", "split", 0),
     ):
-        options = "--features wd:2 --selection none -o m"
+        options = "--features wd:2 --selection none --site 9 -o m"
         seqmtl(f"train {tmp_path}/{trained_on}.tsv {options}")
         error = seqmtl(f"evaluate m {evaluated_on}.tsv --bootstrap 0").err
         assert error.count("so this accuracy is misleading; give examples held") == n_warnings

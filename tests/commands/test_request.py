@@ -110,20 +110,6 @@ def test_a_wrong_value_is_named(options, message):
     assert str(error.value) == message
 
 
-def test_a_wrong_value_on_the_command_line_is_a_usage_error():
-    for words, name, message in (
-        ("x -C 0", "C", "must be a finite number above 0, got 0.0"),
-        ("x --workers two", "workers", "must be an integer of at least 1, got 'two'"),
-        ("x --threads 0", None, "--threads must be an integer of at least 1, got 0"),
-        ("x --sort left", "sort", "must be one of up, down, got 'left'"),
-        ("", None, "the following arguments are required: DATA"),
-    ):
-        with pytest.raises(UsageError) as error:
-            parsed(*words.split())
-        assert error.value.option == name
-        assert error.value.message == message
-
-
 def test_a_verb_has_the_signature_and_the_documentation_of_its_options():
     count = python_function(CountBases)
     assert name_of(CountBases) == "count-bases"

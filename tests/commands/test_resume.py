@@ -7,12 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from numpy.testing import assert_array_equal
 
 from seqmtl import load
-from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
-from seqmtl.training.checkpoint import Checkpoint
+from tests.invocation import write_windows
 from tests.linear_model.cases import assert_same_optimum, motif_windows
 
 TOL = 1e-3
@@ -54,12 +52,7 @@ main(sys.argv[3:])
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     windows = motif_windows(900, ("ape", "man", "fly"), length=20, at=8)
-    lines = ["organism\tlabel\tsequence"]
-    for row in zip(windows.tasks, windows.labels, windows.sequences(), strict=True):
-        lines.append("\t".join(map(str, row)))
-    path = tmp_path_factory.mktemp("table") / "windows.tsv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_windows(tmp_path_factory.mktemp("table") / "windows.tsv", windows)
 
 
 def _trained(seqmtl, command, output):
@@ -67,14 +60,6 @@ def _trained(seqmtl, command, output):
     visible = [path.name for path in output.parent.iterdir() if path.name[0] != "."]
     assert visible == [output.name]  # a killed run may leave hidden files
     return load(output)
-
-
-def _assert_resumed(resumed, whole, table, kind):
-    kernels = {"norm": 2.0, "diagonal": (2.0, 2.0)} if kind == "mkl" else {}
-    assert_same_optimum(read_windows(table), resumed, whole, TOL, **kernels)
-    assert resumed.training["n_epochs"] < whole.training["n_epochs"]
-    assert resumed.training.get("selection") == whole.training.get("selection")
-    assert resumed.training["tasks"] == whole.training["tasks"]
 
 
 @pytest.mark.parametrize(
@@ -92,32 +77,8 @@ def test_a_run_that_was_killed_goes_on(table, tmp_path, seqmtl, kind, when):
     assert done.returncode == -signal.SIGKILL
     assert not (folder / "m.seqmtl").exists()
     resumed = _trained(seqmtl, f"{command} --resume", folder / "m.seqmtl")
-    _assert_resumed(resumed, whole, table, kind)
-
-
-def test_a_run_that_was_interrupted_goes_on(table, tmp_path, seqmtl, monkeypatch):
-    command, output = f"train {table} --features wd:3 {OPTIONS['mkl']}", tmp_path / "m.seqmtl"
-    save, saved = Checkpoint.save, []
-
-    def saving(self, start):
-        save(self, start)
-        saved.append(start.alpha.copy())
-        if len(saved) == last:
-            raise KeyboardInterrupt
-
-    last = None
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "save", saving)
-        whole = _trained(seqmtl, command, output)
-        output.unlink()
-        last = len(saved) // 2
-        saved.clear()
-        shown = seqmtl(f"{command} -o {output}", 130).err
-    path = f"{output}.checkpoint"
-    assert f"the progress is in {path}: repeat the command with --resume to continue" in shown
-    assert [own.name for own in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
-    assert_array_equal(read_arrays(path)[1]["alpha"], saved[-1])
-    for more, name in (("--features wd:2", "features"), ("--seed 5", "seed")):
-        shown = seqmtl(f"{command} {more} -o {output} --resume", 1).err
-        assert f"{path}: belongs to other data or options ({name}); resume" in shown
-    _assert_resumed(_trained(seqmtl, f"{command} --resume", output), whole, table, "mkl")
+    kernels = {"norm": 2.0, "diagonal": (2.0, 2.0)} if kind == "mkl" else {}
+    assert_same_optimum(read_windows(table), resumed, whole, TOL, **kernels)
+    assert resumed.training["n_epochs"] < whole.training["n_epochs"]
+    assert resumed.training.get("selection") == whole.training.get("selection")
+    assert resumed.training["tasks"] == whole.training["tasks"]

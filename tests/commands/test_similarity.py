@@ -10,7 +10,6 @@ import seqmtl as package
 from seqmtl import MultiTaskSVC, TaskKernel
 from seqmtl.commands import similarity
 from seqmtl.commands._options import Relations
-from seqmtl.exceptions import UsageError
 from seqmtl.relations.kinds import KINDS
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
@@ -81,29 +80,6 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
         )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("", "give --tree or --source, or --similarity TSV or individual"),
-        ("--similarity union", "union does not list organisms; give --organisms"),
-        ("--source taxonomy=folder", "tree does not list organisms; give --organisms"),
-        ("--tree t --similarity smooth:1,-2", "--similarity must be a finite number .*, got -2"),
-        ("--tree t --similarity smooth:1,x", "--similarity must have numbers after smooth:"),
-        ("--source rrna.fa", "--source must be KIND=FILE, with a kind of taxonomy, .*'rrna.fa'"),
-        ("--source rrna=x.fa", "--source must be KIND=FILE, with a kind of taxonomy"),
-        ("--source groups=a --source groups=b", "--source groups must be given once, got 2"),
-        (
-            "--alignment x.fa",
-            "no option --alignment; seqmtl similarity takes --source alignment=FASTA",
-        ),
-    ],
-)
-def test_wrong_usage(seqmtl, options, message):
-    found = seqmtl(f"similarity {options}", 2).err.splitlines()[-1]
-    assert found.startswith("seqmtl similarity: error: ")
-    assert all(part in found for part in message.split(".*")), found
-
-
 def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
     """Widmer 2015, section 6.1: the similarity that is learnt beside the one that is given."""
     rng, out, plot = np.random.default_rng(0), tmp_path / "K.tsv", tmp_path / "K.svg"
@@ -149,16 +125,6 @@ def test_the_relation_that_training_asks_for(tree, write):
     kernel = TaskKernel.from_tree(TREE)
     table = str(write(kernel.to_tsv()))
     assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])
-    with pytest.raises(UsageError, match=r"K\.tsv is a table, which needs no --tree; give one"):
-        relation(similarity="K.tsv", tree=TREE)
-    message = (
-        "graph is computed from a tree; give --tree; for another source, use 'seqmtl similarity "
-        r"\.\.\. -o K\.tsv', then --similarity K\.tsv$"
-    )
-    with pytest.raises(UsageError, match=message):
-        relation(similarity="graph:1")
-    with pytest.raises(UsageError, match=r"hierarchical is computed from a tree; give --tree$"):
-        relation("hierarchical")
 
 
 PRIMATES = ("ape", "man", "fly")

@@ -98,9 +98,17 @@ def called(tmp_path, sites, length):
     return found
 
 
-@pytest.mark.parametrize("offset", [12, 44])
-@pytest.mark.parametrize("signal", SIGNALS)
-@pytest.mark.parametrize("has_letters", [True, False])
+@pytest.mark.parametrize(
+    ("signal", "offset", "has_letters"),
+    [
+        ("donor", 12, True),
+        ("donor", 44, False),
+        ("stop", 44, True),
+        ("stop", 12, False),
+        ("tss", 12, True),
+        ("tss", 44, False),
+    ],
+)
 def test_the_best_call_is_the_true_base(signal, offset, has_letters, case, tmp_path, seqmtl):
     is_given = len(SIGNALS[signal][1][0]) == 1
     options = f"--site {offset}" if is_given else ""
@@ -213,8 +221,9 @@ def arrays_of(path):
     return {name: array.tolist() for name, array in read_arrays(path)[1].items()}
 
 
-@pytest.mark.parametrize("signal", SIGNALS)
-@pytest.mark.parametrize(("offset", "length"), [(20, 35), (14, 60)])
+@pytest.mark.parametrize(
+    ("signal", "offset", "length"), [("donor", 20, 35), ("stop", 14, 60), ("tss", 20, 35)]
+)
 def test_other_windows_are_placed_at_the_site(signal, offset, length, case, tmp_path, seqmtl):
     """All commands take windows that are cut elsewhere as if N were where they lack bases."""
     is_given = len(SIGNALS[signal][1][0]) == 1

@@ -13,6 +13,8 @@ from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, Positio
 from seqmtl.io import read_windows
 from seqmtl.training import checkpoint as checkpoints
 from seqmtl.training import fit, selection
+from tests.adaptation.test_adaptation import windows_of
+from tests.invocation import write_windows
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
@@ -29,17 +31,9 @@ FILES = {
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Return a folder with labelled windows around AG at 8, and sources of similarity."""
-    rng = np.random.default_rng(0)
-    lines = ["organism\tlabel\tsequence"]
-    for i in range(180):
-        is_site = rng.random() < 0.4
-        letters = rng.choice(list("ACGT"), 20)
-        letters[8:10] = ["A", "G"]
-        if is_site:
-            letters[10:13] = np.where(rng.random(3) < 0.7, list("CCT"), letters[10:13])
-        lines.append(f"{NAMES[i % 3]}\t{1 if is_site else -1}\t{''.join(letters)}")
     folder = tmp_path_factory.mktemp("data")
-    (folder / "windows.tsv").write_text("\n".join(lines) + "\n")
+    parts = [windows_of(name, 60, seed) for seed, name in enumerate(NAMES)]
+    write_windows(folder / "windows.tsv", *parts)
     for name, text in FILES.items():
         (folder / name).write_text(text)
     return folder
@@ -124,9 +118,19 @@ class TestLearntSimilarity:
 
 class TestSelection:
     def test_the_default_chooses_and_info_says_what(self, train, tmp_path, seqmtl):
-        model, _ = train("--tree '{tree}'")
+        model, told = train("--tree '{tree}'")
         chosen = model.training["selection"]
         assert set(chosen["tasks"]) == set(NAMES)
+        for key, form, before in (
+            ("C", ".3g", "k-mers at their positions, cost "),
+            ("trust", ".0%", "trust in the other organisms "),
+            ("auroc", ".3f", f"cross-validated on {chosen['n']} windows: AUROC "),
+        ):
+            values = [task[key] for task in chosen["tasks"].values()]
+            mean, low, high = (f"{x:{form}}" for x in (np.mean(values), min(values), max(values)))
+            assert before + (mean if low == high else f"{mean} ({low} to {high})") in told
+        assert "0%: alone, 100%: as the tree or table says" in told
+        assert f"next: seqmtl evaluate {tmp_path}/m.seqmtl FILE, on windows that it was" in told
         assert set(chosen["relations"]) == {"tree(text)", "all alike"}
         assert not (tmp_path / "m.seqmtl.checkpoint").exists()
         output = seqmtl(f"info {tmp_path}/m.seqmtl").out
@@ -182,49 +186,16 @@ class TestSelection:
         assert MultiTaskModel.load(path).training["split"] == "test"
 
 
-class TestBadInput:
-    """Every one is found before training; nothing is written."""
-
-    @pytest.fixture(autouse=True)
-    def files(self, data, monkeypatch):
-        def never(*arguments, **options):
-            raise AssertionError("training has started")
-
-        monkeypatch.setattr(fit, "problem_of", never)
-        monkeypatch.setattr(selection, "CrossValidation", never)
-        (data / "other.nwk").write_text("((ape,man),(bee,cat));")
-
-    @pytest.mark.parametrize(
-        ("code", "options", "message"),
-        [
-            (
-                1,
-                "--mkl hierarchical --tree {data}/other.nwk",
-                "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'",
-            ),
-            (2, "--mkl hierarchical", "hierarchical is computed from a tree; give --tree "),
-            (2, "--mkl tree --tree '{tree}'", "--mkl must be one of hierarchical, smooth"),
-            (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
-            (
-                2,
-                "--selection auto --mkl smooth --tree '{tree}'",
-                "--mkl learns the weights of several similarities at a fixed -C, but",
-            ),
-        ],
-    )
-    def test_of_files_is_exit_code_1_of_usage_2(self, train, tmp_path, code, options, message):
-        _, error = train(options, code)
-        assert re.search(message, error), error
-        assert list(tmp_path.iterdir()) == []
-
-    @pytest.mark.parametrize("more", ["", "--mkl hierarchical"])
-    def test_of_windows(self, train, data, tmp_path, more):
-        text = (data / "windows.tsv").read_text()
-        (data / "one_class.tsv").write_text(text.replace("fly\t1\t", "fly\t-1\t"))
-        (data / "typo.tsv").write_text(text.replace("fly\t", "flie\t"))
-        options = f"--tree {data}/tree.nwk {more}"
-        _, error = train(options, 1, table="one_class.tsv")
-        assert re.search("task 'fly' has 0 (positive and 60 negative|of label 1)", error), error
-        _, error = train(options, 1, table="typo.tsv")
-        assert re.search(r"task 'flie' is not in the .*tree.nwk\)?; did you mean 'fly'", error)
-        assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("more", ["", "--mkl hierarchical"])
+def test_bad_windows_are_refused_before_training(train, data, tmp_path, monkeypatch, more):
+    monkeypatch.setattr(fit, "problem_of", pytest.fail)
+    monkeypatch.setattr(selection, "CrossValidation", pytest.fail)
+    text = (data / "windows.tsv").read_text()
+    (data / "one_class.tsv").write_text(text.replace("fly\t1\t", "fly\t-1\t"))
+    (data / "typo.tsv").write_text(text.replace("fly\t", "flie\t"))
+    options = f"--tree {data}/tree.nwk {more}"
+    _, error = train(options, 1, table="one_class.tsv")
+    assert re.search("task 'fly' has 0 (positive and 60 negative|of label 1)", error), error
+    _, error = train(options, 1, table="typo.tsv")
+    assert re.search(r"task 'flie' is not in the .*tree.nwk\)?; did you mean 'fly'", error)
+    assert list(tmp_path.iterdir()) == []

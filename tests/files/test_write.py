@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-import signal
 import stat
-import subprocess
-import sys
 import time
 
 import pytest
@@ -22,19 +19,6 @@ from seqmtl.files.write import (
     write_json,
     write_lines,
 )
-
-#: Begins to write a file, and waits.
-WRITER = """
-import sys
-from seqmtl.files.write import atomic_write
-context = atomic_write(sys.argv[1])
-stream = context.__enter__()
-stream.write("half")
-stream.flush()
-print("begun", flush=True)
-sys.stdin.readline()
-context.__exit__(None, None, None)
-"""
 
 
 def write_file(path, content="x", fail=None, mode="w"):
@@ -219,44 +203,14 @@ def test_folders_that_cannot_be_made_or_written_are_named(tmp_path, monkeypatch)
         make_folder(tmp_path)
 
 
-@pytest.fixture
-def other_run(tmp_path):
-    """Return a function that starts another process, which is writing an output."""
-    processes = []
-
-    def start():
-        command = [sys.executable, "-c", WRITER, str(tmp_path / "out")]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        processes.append(subprocess.Popen(command, **pipes))
-        assert processes[-1].stdout.readline() == "begun\n"
-        return processes[-1]
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def test_of_two_runs_on_one_output_the_last_wins(tmp_path, other_run):
-    process = other_run()
-    write_file(tmp_path / "out", "whole")
-    assert (tmp_path / "out").read_text() == "whole"
-    process.communicate("\n")
-    assert process.returncode == 0
-    assert (tmp_path / "out").read_text() == "half"
+def test_of_two_runs_on_one_output_the_last_wins(tmp_path):
+    path = tmp_path / "out"
+    with atomic_write(path) as stream:
+        stream.write("last")
+        write_file(path, "first")
+        assert path.read_text() == "first"
+    assert path.read_text() == "last"
     assert os.listdir(tmp_path) == ["out"]
-
-
-def test_a_killed_run_leaves_the_file_there_was_and_a_hidden_one(tmp_path, other_run):
-    (tmp_path / "out").write_text("before")
-    process = other_run()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    (left,) = set(os.listdir(tmp_path)) - {"out"}
-    assert left.startswith(".out.unfinished-")
-    assert (tmp_path / "out").read_text() == "before"
-    write_file(tmp_path / "out", "after")
-    assert (tmp_path / "out").read_text() == "after"
 
 
 @pytest.fixture

@@ -158,12 +158,6 @@ def test_names_of_several_words_in_headers(write, header, organism):
     assert row == ("s", organism, 1, "ACGT")
 
 
-def test_species_of_one_genus_are_two_organisms(write):
-    text = ">a organism=Drosophila melanogaster label=1\nAC\n"
-    windows = read_windows(write(text + text.replace("melanogaster", "simulans")))
-    assert windows.task_names == ("Drosophila melanogaster", "Drosophila simulans")
-
-
 def test_splits_in_headers(write):
     text = ">a split=train label=1\nAC\n>b label=0 Split=test\nGT\n>c split=train label=0\nCC\n"
     windows = read_windows(write(text))
@@ -192,23 +186,11 @@ def test_names_may_be_repeated(write, caplog):
     assert not caplog.messages
 
 
-def test_window_takes_the_centre(write):
-    windows = read_windows(write(">a\nTTACGTT\n>b\nACG\nTAC\n"), window=4, require_labels=False)
-    assert windows.sequences() == ["TACG", "CGTA"]
-    assert windows.codes.size == 8
-    assert windows.task_names == ("task",)
-    with pytest.raises(ValueError, match="window must be 1 or more, got 0"):
-        read_windows(write(TEXT), window=0)
-
-
 BAD_WINDOWS = [
     (">a label=1\nACGT\n>b label=1\nACG\n", {}, "got 3 bases here and 4 .*at most 3", 3, "b"),
-    (">a label=1\nACGT\n>b label=1\nACG\n", {"window": 4}, "window's 4 bases, got 3", 3, "b"),
     (">a label=1\nACGT\n>b\nACGT\n", {}, "write label=1 or label=-1", 3, "b"),
     (">a label=1\nACGT\n>b [label=]\nACGT\n", {}, "write label=1 or label=-1", 3, "b"),
     (">a label=\nAC\n", {"require_labels": False}, "write label=1 or label=-1", 1, "a"),
-    (">a label=yes\nACGT\n", {}, "must be 1, -1 or 0, got 'yes'", 1, None),
-    (">a label=0\nAC\n>b label=-1\nAC\n", {}, "0 on line 1 and -1 on line 3", 3, None),
     (
         ">a label=1 organism=x\nAC\n>b label=1\nAC\n",
         {},
@@ -216,7 +198,6 @@ BAD_WINDOWS = [
         3,
         "b",
     ),
-    ("", {}, "it is empty", None, None),
     (">a label=1 organism=fly +\nAC\n", {}, "got 'fly \\+'; put quotes around", 1, "a"),
     (">a label=1 organism=Homo sapiens 3\nAC\n", {}, "Homo sapiens 3'; put quotes", 1, "a"),
     (">a label=1 organism=fruit fly\nAC\n", {}, "one word, two as in Homo sapiens", 1, "a"),

@@ -125,7 +125,6 @@ def test_bed6_is_one_read_per_row(write):
         (STAR.replace("1\t1\t0", "3\t1\t0"), r"strand \(0 to 2\), .* got 'c1 101 200 3 1 0'; give"),
         (STAR.replace("1\t1\t0", "1\t7\t0"), r"motif \(0 to 6\), got 'c1 101 200 1 7 0'; give the"),
         (STAR.replace("1\t1\t0", "1\t1\t5"), r"column 6 .* must be 0 or 1, got '5'"),
-        (STAR.replace("\t7\t", "\tx\t"), "must be a whole number .*, got 'x'"),
         (STAR.replace("101", "201"), "before its end, got 200-200 .0-based.; correct it"),
         (STAR.replace("101", "1"), "begin after the first base of its contig .*, got 0-200"),
         (
@@ -143,7 +142,6 @@ def test_bed6_is_one_read_per_row(write):
         (HINT.format(5, "*", "src=E"), "strand must be [+], - or [.], got '[*]'"),
         (BED6.replace("+", "1"), "strand must be [+], - or [.], got '1'; give that"),
         (REGTOOLS.replace("0,120", "0,119"), "blocks must span 80-230, got 80-229"),
-        (REGTOOLS.replace("\t9\t", "\t²\t"), "data.txt:1: a coordinate must be .*, got '²'"),
         (REGTOOLS.replace("\t9\t", "\t" + 5000 * "9" + "\t"), ":1: .* up to 18 digits"),
         (REGTOOLS.replace("-", ".?"), "strand must be [+], - or [.], got '.[?]'"),
     ],

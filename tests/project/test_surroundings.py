@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import seqmtl
-from tests.invocation import python
+from tests.invocation import python, write_windows
 from tests.linear_model.cases import motif_windows
 
 TINY = 1e-200  # products of such numbers are below the smallest
@@ -31,10 +31,7 @@ def test_training_does_not_depend_on_how_numpy_tells_errors(kind):
 
 def test_commands_do_not_depend_on_it_either(tmp_path):
     windows = motif_windows(80, ("a", "b"), length=20, at=8)
-    rows = zip(windows.tasks, windows.labels, windows.sequences(), strict=True)
-    table = tmp_path / "t.tsv"
-    lines = [f"{task}\t{label}\t{sequence}\n" for task, label, sequence in rows]
-    table.write_text("organism\tlabel\tsequence\n" + "".join(lines))
+    table = write_windows(tmp_path / "t.tsv", windows)
     with np.errstate(all="raise"):
         seqmtl.train(str(table), output=str(tmp_path / "m.seqmtl"), C=1e3, site=8)
 

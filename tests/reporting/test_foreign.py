@@ -1,28 +1,13 @@
 """JSON files that only look like ours do not stop the report: shown, or listed as not shown."""
 
 import json
+import shutil
 
 import pytest
 
 from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.page import write_folder_report
 
-_SITES = {"sites": 2, "decoys": 3}
-_SUMMARY = {
-    "schema_version": 3,
-    "kind": "seqmtl dataset",
-    "seqmtl_version": "0.1.0",
-    "command": "x",
-    "signal": "donor",
-    "window": 41,
-    "shift": 0,
-    "site": {"offset": 19, "length": 2, "letters": "GT", "signal": "donor"},
-    "genomes": {"ape": {"path": "a.fa", "bytes": 6, "n_contigs": 2, "n_bases": 60, "crc32": 4}},
-    "organisms": {"ape": {**_SITES, "splits": {"train": _SITES}, "excluded": {"why": 1}}},
-    "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}},
-    "excluded": {"why": 1},
-    "config": {"seed": 0},
-}
 _COMPARISON = {"settings": {"seed": 0}, "sizes": {"ape": {}}, "methods": {"mtl": {}}}
 _TASK = {
     "n_positive": 7,
@@ -53,14 +38,6 @@ _METRICS_OF_TASKS = {
     "mean": {"auroc": 0.9, "auprc_genome": 0.3},
     "bootstrap": {"n_resamples": 200, "confidence": 0.95, "seed": 0},
 }
-_EVALUATION = {
-    "schema_version": 2,
-    "model": "x/m.seqmtl",
-    "signal": "donor",
-    "split": "test",
-    "plot": "curves.png",
-    **_METRICS_OF_TASKS,
-}
 _BETTER = {
     "tasks": {
         "ape": {
@@ -86,10 +63,11 @@ _DEEP = "[" * 400 + "]" * 400
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(world, tmp_path):
+    """A folder with the summary of a dataset, which is shown."""
     folder = tmp_path / "results"
     folder.mkdir()
-    (folder / "summary.json").write_text(json.dumps(_SUMMARY))
+    shutil.copy(world.dataset("donor") / "summary.json", folder)
     return folder
 
 
@@ -97,16 +75,6 @@ def _page(folder):
     out = folder.parent / "report.html"
     found = write_folder_report(folder, out)
     return found, out.read_text()
-
-
-def test_the_documents_of_these_tests_are_shown(folder):
-    (folder / "metrics.json").write_text(json.dumps(_EVALUATION))
-    found, page = _page(folder)
-    assert found.skipped == []
-    assert found.signals["donor"].metrics == {"m": _EVALUATION}
-    assert "Windows of 41 bases around splice donors" in page
-    assert "results/metrics.json" in page
-    assert "Splice donors (m.seqmtl): mean AUPRC (genome) 0.300" in page
 
 
 def test_an_evaluation_in_pairs_is_shown(folder):

@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.simulation import default_tree, simulate, write_simulation
 from seqmtl.simulation.trees import drift_traits, read_organisms
-from tests.crashes import die_at_renames, files_of
 from tests.oracles.annotation import reverse_complement
 
 TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
@@ -55,12 +54,24 @@ def digest(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module", params=SIGNALS)
-def written(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Return folders with a small simulation of each signal."""
+    path = tmp_path_factory.mktemp("simulated")
+    for signal in SIGNALS:
+        write_simulation(simulate(**SMALL, signal=signal, window=101), path / signal)
+    return {signal: path / signal for signal in SIGNALS}
+
+
+@pytest.fixture(params=SIGNALS)
+def written(request, folders):
     """Return a folder with a small simulation of one signal, and the signal."""
-    folder = tmp_path_factory.mktemp("simulated") / request.param
-    write_simulation(simulate(**SMALL, signal=request.param, window=101), folder)
-    return folder, request.param
+    return folders[request.param], request.param
+
+
+@pytest.fixture
+def folder(folders):
+    return folders["donor"]
 
 
 # Files
@@ -138,13 +149,6 @@ def sites_of(genes: dict[str, Gene], signal: str) -> dict[str, tuple[str, int, i
             first = start if (signal == "donor") == (strand == "+") else end - 2
             sites[f"{name}.{number}"] = (gene.contig, first, first + 2, strand)
     return sites
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("simulated") / "donor"
-    write_simulation(simulate(**SMALL, signal="donor", window=101), folder)
-    return folder
 
 
 def test_windows_are_cut_around_the_sites_of_the_annotation(written):
@@ -255,19 +259,16 @@ def test_fewer_windows_are_a_subset():
 
 
 def test_close_leaves_have_more_similar_motifs():
-    for seed in range(2):
-        made = simulate(
-            TREE, seed=seed, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0
-        )
-        profiles = []
-        for genome in made.genomes:
-            is_true, windows = genome.sites["labels"] > 0, made.windows(genome) & 0xDF
-            letters = windows[is_true, 40:115]
-            profiles.append(np.stack([(letters == ord(c)).mean(axis=0) for c in "ACGT"]))
-            is_y = np.isin(windows[:, 58:70], [ord("C"), ord("T")]).mean(axis=1)
-            assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05  # a pyrimidine tract
-        a, b, c = profiles
-        assert np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
+    made = simulate(TREE, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0)
+    profiles = []
+    for genome in made.genomes:
+        is_true, windows = genome.sites["labels"] > 0, made.windows(genome) & 0xDF
+        letters = windows[is_true, 40:115]
+        profiles.append(np.stack([(letters == ord(c)).mean(axis=0) for c in "ACGT"]))
+        is_y = np.isin(windows[:, 58:70], [ord("C"), ord("T")]).mean(axis=1)
+        assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05  # a pyrimidine tract
+    a, b, c = profiles
+    assert np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
 
 
 def test_traits_are_stationary_and_correlate_by_path_length():
@@ -456,30 +457,6 @@ def test_a_demonstration_replaces_only_its_own_files(tmp_path, seqmtl):
     shown = seqmtl(f"demo -o {tmp_path}", 1).err
     assert "must be empty or of an earlier demonstration, but it has donor.seqmtl" in shown
     assert [path.name for path in tmp_path.iterdir()] == ["donor.seqmtl"]
-
-
-def test_a_simulation_that_was_killed_is_repeated(tmp_path):
-    """Killed while files get their names: what is there is known for its own."""
-    command = "simulate -o OUT --tree '(a:1,b:1);' --chromosome-length 30000 --windows 20"
-    whole, died = die_at_renames(tmp_path / "runs", command, (1, 4, 9))
-    assert len(died) == 3
-    for folder in died:
-        assert files_of(folder) == files_of(whole)
-
-
-def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
-    made, out = simulate("(a:1,b:1);", n_windows=20, chromosome_length=30_000), tmp_path / "out"
-
-    def fail(*_arguments):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("seqmtl.simulation.writing.write_lines", fail)
-    for before in ([], [out]):
-        for folder in before:
-            folder.mkdir()
-        with pytest.raises(OSError, match="No space left"):
-            write_simulation(made, out)
-        assert list(tmp_path.rglob("*")) == before
 
 
 def test_genomes_that_do_not_fit_into_memory_are_refused_before(monkeypatch):
