@@ -375,5 +375,5 @@ def calibration_of(model: MultiTaskModel, organism: str) -> dict[str, Any]:
     return {
         "signal": model.site.kind,
         "log_odds": model.log_odds_of(organism) if is_classifier else None,
-        "prior": model.prevalence(organism),
+        "prior": model.prevalence(organism) if "tasks" in model.training else None,
     }

@@ -28,7 +28,8 @@ ORGANISMS = (
 @pytest.fixture
 def organisms(monkeypatch):
     """Another table of organisms than the shipped one."""
-    monkeypatch.setattr(catalogue, "table", {"organisms.tsv": ORGANISMS}.get)
+    tables = {"organisms.tsv": ORGANISMS}
+    monkeypatch.setattr(catalogue, "table", lambda name: tables.get(name, ""))
     names._shipped.cache_clear()
     yield
     names._shipped.cache_clear()
