@@ -13,7 +13,7 @@ import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from seqmtl._checks import check_choice
 from seqmtl._surroundings import usual_floats
@@ -27,6 +27,7 @@ Field: TypeAlias = Any
 #: What a command returns, and writes as JSON.
 Document: TypeAlias = dict[str, Any]
 
+_Result = TypeVar("_Result", covariant=True)
 #: Types of values by their kinds, for docstrings.
 _TYPES = {"flag": "bool", "text": "str or path", "data_file": "str or path"}
 #: Kinds of fields by their annotations.
@@ -265,21 +266,28 @@ def name_of(request: type[Request]) -> str:
     return "".join(letters).removeprefix("-")
 
 
-def python_function(request: type[Request]) -> Callable[..., Any]:
+class _Runnable(Protocol[_Result]):
+    """A request with a result of some type."""
+
+    def run(self) -> _Result: ...
+
+
+def python_function(command: type[_Runnable[_Result]]) -> Callable[..., _Result]:
     """Return the Python function of a command, with its signature and documentation.
 
     Parameters
     ----------
-    request : type
+    command : type
         A subclass of :class:`Request`. Its summary and its return value are those of the
         docstrings of the class and of its ``run``.
     """
+    request = cast("type[Request]", command)
     options = sorted(options_of(request), key=lambda each: not each.is_positional)
     signature = inspect.Signature([_parameter(each) for each in options])
 
     @usual_floats
-    def function(*args: object, **named: object) -> object:
-        return request(**signature.bind(*args, **named).arguments)()
+    def function(*args: object, **named: object) -> _Result:
+        return cast("_Result", request(**signature.bind(*args, **named).arguments)())
 
     function.__name__ = function.__qualname__ = name_of(request).replace("-", "_")
     function.__module__ = request.__module__
