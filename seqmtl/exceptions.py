@@ -22,7 +22,7 @@ class SeqmtlError(Exception):
 
     @property
     def location(self) -> str:
-        """Where it is: the file."""
+        """The file, or empty."""
         return self.path or ""
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class InputFormatError(SeqmtlError, ValueError):
 
     @property
     def location(self) -> str:
-        """Where it is: the file, the line, and the record."""
+        """The file, the line and the record, as far as they are known."""
         location = self.path or ""
         if self.line is not None:
             location += f":{self.line}"

@@ -261,7 +261,7 @@ def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
 def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows by position, what ends an exon before what begins one.
 
-    An intron may begin where coding sequence ends, and end where it begins.
+    So an intron may begin behind a stop codon and end before a start codon, on either strand.
     """
     return np.argsort(4 * places + _ORDER[kinds], kind="stable")
 

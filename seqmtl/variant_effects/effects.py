@@ -349,8 +349,8 @@ def score_variants(
     -------
     Effects
         One row per variant, see :class:`EffectScorer` for sites, and
-        :class:`~seqmtl.variant_effects.WindowEffectScorer` for windows. Those that
-        cannot be scored have NaN and a reason.
+        :class:`~seqmtl.variant_effects.WindowEffectScorer` for windows. Those that cannot be scored
+        have NaN and a reason.
 
     Raises
     ------

@@ -159,6 +159,12 @@ def test_the_gap_holds_after_a_start_out_of_bounds(loss):
         assert solution.primal == pytest.approx(case.solve(tol=1e-6).primal, rel=1.1e-6)
 
 
+def test_the_epoch_limit_is_kept_and_the_gap_reported():
+    solution = strings(T=1).solve(tol=1e-9, max_epochs=2)
+    assert (solution.n_epochs, solution.converged) == (2, False)
+    assert solution.gap > 1e-9
+
+
 class _Recorded:
     """A generator of random numbers that remembers the orders that it gave."""
 

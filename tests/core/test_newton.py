@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from seqmtl import core
 from seqmtl.core import dcd, newton
-from seqmtl.core.newton import step_costs
+from seqmtl.core.newton import LowDimProblem, step_costs
 from seqmtl.core.problem import Problem
 from seqmtl.core.solver import with_second_order
 from seqmtl.features.numeric import NumericRows
@@ -170,3 +170,10 @@ def test_sparse_matrices_that_are_full_take_part():
     solve(replace(p, rows=NumericRows(csr_matrix(p.rows.X))))
     nearly_empty = NumericRows(csr_matrix(p.rows.X * (p.y > 9)[:, None]))
     assert step_costs(replace(p, rows=nearly_empty)) is None
+
+
+def test_a_solution_needs_no_more_steps_from_where_it_is():
+    p = problem("logistic")
+    low_dim = LowDimProblem(p, p.rows.X)
+    newton.solve(low_dim, solve(p, 1e-12).alpha[low_dim.order], 1e-6)
+    assert low_dim.n_steps <= 1
