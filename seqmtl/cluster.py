@@ -185,8 +185,8 @@ class Workers:
                     fault, result = future.result(timeout=min(self._patience, TIMEOUT))
                     break
                 except TimeoutError:
-                    if future.done():
-                        raise  # an error of the job
+                    if future.status == "error":
+                        raise  # that of the job; a result may also be late, as its worker died
                 if self.n_threads():
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen >= self._patience:
